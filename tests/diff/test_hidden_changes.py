@@ -279,6 +279,16 @@ def test_what_argo_cd_does_not_notice_when_it_is_removed() -> None:
     assert job.cluster == (STOPS,)
 
 
+@pytest.mark.parametrize("value", ["false", "confirm"])
+def test_a_new_run_waits_until_somebody_confirms_that_the_old_one_is_pruned(value: str) -> None:
+    before = annotated("train", {"argocd.argoproj.io/sync-options": f"Prune={value}"})
+    after = {file: data.replace(b'"name": "train"', b'"name": "train-2"') for file, data in before.items()}
+    (job,) = compare(before, after).jobs
+    assert job.effect.value == "rerun"
+    waits = "Argo CD applies nothing else until somebody confirms that it prunes JobSet train: Prune=confirm."
+    assert (waits in job.cluster) == (value == "confirm")
+
+
 def test_a_part_of_an_application_with_a_refused_job() -> None:
     settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
     kept, gone, other = (
@@ -530,6 +540,8 @@ def test_a_removed_job_that_flux_applied(write: dict[str, str]) -> None:
 QUEUED = {"kueue.x-k8s.io/queue-name": "x"}
 """The labels of a JobSet that Kueue may have suspended."""
 
+NEVER_STARTS = "If it is waiting, it stays suspended: Kueue does not start a JobSet without a queue."
+
 
 def labelled(labels: dict[str, str], *, suspended: bool = False) -> dict[str, bytes]:
     new = b'"suspend": true, "repl' if suspended else b'"repl'
@@ -557,7 +569,8 @@ def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(ol
             continue
         assert [each.message for each in resumed.refusals] == [allowed]
         if QUEUED.items() <= one.items() or (key == "queue-name" and one == new):
-            assert running.cluster[1:] == (f"{allowed}: if it is running, the sync is refused.",)
+            stuck = () if "kueue.x-k8s.io/queue-name" in two else (NEVER_STARTS,)
+            assert running.cluster[1:] == (f"{allowed}: if it is running, the sync is refused.", *stuck)
         else:
             assert [each.message for each in running.refusals] == [allowed], "Kueue has not suspended it"
             assert running.annotation == 'trainc.dev/run: "2"'

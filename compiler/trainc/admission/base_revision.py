@@ -46,7 +46,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     revision: str = ""
     inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    of_kind: Callable[[str], tuple[_Index, ...]] = lambda kind: ()
+    of_kind: Callable[..., tuple[_Index, ...]] = lambda kind, others=(): ()
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
     file: Callable[[str], Packed | None] = lambda name: None
     unrendered: bool = False
@@ -63,7 +63,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
         inputs = {identify(document.data): document for document in documents}
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
-        of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
+        of_kind = cache(lambda kind, others=(): tuple(_emitted(revision, name, kind) for name in (*names, *others)))
         has_jobs = any(kind == TRAINJOB for _, kind, *_ in inputs)
         unrendered = has_jobs and names != () and lacks_output(revision, names[0])
 
@@ -84,10 +84,12 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
         """
         return self.inputs.get((group, kind, namespace, name)) or self.emitted(group, kind, namespace, name)
 
-    def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
-        """Return the emitted object of the base revision, or None."""
+    def emitted(
+        self, group: str, kind: str, namespace: str, name: str, others: tuple[str, ...] = ()
+    ) -> Document | None:
+        """Return the emitted object of the base revision, or None. ``others`` are further environments."""
         identity = group, kind, namespace, name
-        file = next((index[identity] for index, _ in self.of_kind(kind) if identity in index), None)
+        file = next((index[identity] for index, _ in self.of_kind(kind, others) if identity in index), None)
         documents = _documents(file) if file is not None else ()
         return next((_renamed(each, self.revision) for each in documents if identify(each.data) == identity), None)
 

@@ -139,9 +139,8 @@ def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: S
         yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
     if (project := later or sharing) is not None:
         yield from _of_project(job, was, project)
-    if not job.last and job.ignored:
-        names = ", ".join(job.ignored)
-        yield f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous."
+    if not job.last:
+        yield from job.pruned_later
 
 
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
@@ -396,6 +395,8 @@ def _of_objects(job: JobChange, settings: Settings) -> Iterator[str]:
     is_updated = job.effect is Effect.UPDATED
     if is_updated and job.only_waiting:
         yield f"{IF_SUSPENDED}: if it is running, the sync is refused."
+        if not job.queue:
+            yield "If it is waiting, it stays suspended: Kueue does not start a JobSet without a queue."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
             if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS[settings.target]):

@@ -49,6 +49,7 @@ from trainc.documents.classify import group_and_kind
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
+from trainc.gitops.base import SYNC_OPTIONS
 from trainc.gitops.keys import operator_secret
 from trainc.gitops.naming import MODE, next_run
 from trainc.gitops.runtime_resources import FOLDER
@@ -166,7 +167,7 @@ def _compare_directory(
     objects: list[ObjectChange] = []
     refusals: list[Refusal] = []
     findings: list[Finding] = []
-    ignored: list[str] = []
+    pruned_later: list[str] = []
     jobsets: tuple[Document | None, Document | None] = None, None
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
@@ -178,7 +179,7 @@ def _compare_directory(
             continue  # a file that cannot be read is not a removed object
         changed, refused, found = _compare_objects(name, old, new, keeps)
         objects += changed
-        ignored += _ignored(old, changed)
+        pruned_later += _pruned_later(old, changed)
         refusals += refused
         findings += found
         jobsets = jobsets[0] or _if_jobset(old), jobsets[1] or _if_jobset(new)
@@ -210,7 +211,7 @@ def _compare_directory(
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
         had_ttl=old is not None and get(old.data, *_TTL) is not None,
         claims=() if old is None else tuple(_owned_claims(old.data)),
-        ignored=tuple(ignored),
+        pruned_later=tuple(pruned_later),
         only_waiting=old is not None and new is not None and any(kueue_changes(new.data, old.data, waits=False)),
     )
     return job, findings
@@ -223,10 +224,15 @@ def _owned_claims(jobset: JsonObject) -> Iterator[str]:
             yield str(get(claim.data, "metadata", "name"))
 
 
-def _ignored(old: Document | None, changed: Iterable[ObjectChange]) -> Iterator[str]:
-    """Yield kind and name of a removed object whose removal alone starts no sync of Argo CD."""
-    if old is not None and IGNORED in sync_options(old.data["metadata"]):
-        yield from (f"{each.kind} {each.old_name}" for each in changed if each.effect is Effect.DELETED)
+def _pruned_later(old: Document | None, changed: Iterable[ObjectChange]) -> Iterator[str]:
+    """Yield sentences about a removed object that Argo CD does not prune at once."""
+    options = sync_options(old.data["metadata"]) if old is not None else ()
+    for each in changed:
+        what = f"{each.kind} {each.old_name}"
+        if each.effect is Effect.DELETED and IGNORED in options:
+            yield f"Argo CD prunes {what} only in a sync that another change starts: IgnoreExtraneous."
+        elif each.effect is Effect.KEPT and f"{SYNC_OPTIONS} Prune=confirm" in options:
+            yield f"Argo CD applies nothing else until somebody confirms that it prunes {what}: Prune=confirm."
 
 
 def _stored_by_operator(name: str, before: Files) -> Document | None:
@@ -414,7 +420,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         last_of_namespace=other.last_of_namespace,
         last_kinds=other.last_kinds,
         claims=other.claims,
-        ignored=other.ignored,
+        pruned_later=other.pruned_later,
     )
 
 

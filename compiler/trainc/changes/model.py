@@ -120,8 +120,8 @@ class JobChange(Struct, frozen=True):
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
     application has no other directory. ``last_of_namespace``: nor has the namespace, in all environments of the
     AppProject. ``last_kinds`` are the kinds of removed objects of which these environments have no others. ``had_ttl``:
-    its TTL may have deleted the JobSet. ``claims`` are those that are deleted with the old JobSet. ``ignored`` are
-    removed objects with IgnoreExtraneous. ``only_waiting``: Kueue refuses the change, unless the JobSet waits in its
+    its TTL may have deleted the JobSet. ``claims`` are those that are deleted with the old JobSet. ``pruned_later``
+    has sentences about removed objects. ``only_waiting``: Kueue refuses the change, unless the JobSet waits in its
     queue. ``runtime`` is the runtime's file, ``queue`` Kueue's; both may be empty.
     """
 
@@ -148,7 +148,7 @@ class JobChange(Struct, frozen=True):
     had_ttl: bool = False
     only_waiting: bool = False
     claims: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
+    pruned_later: tuple[str, ...] = ()
 
 
 class Total(NamedTuple):

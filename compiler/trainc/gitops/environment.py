@@ -201,6 +201,17 @@ def kept_by_removed(options: Options) -> Iterator[str]:
         yield from (name for name in found if name not in now and name != options.environment)
 
 
+def left_by(job: Document, options: Options) -> Iterator[str]:
+    """Yield the environments that a job has left, and whose objects of it stay in the cluster of this one."""
+    cluster = cluster_of(options.settings)
+    if cluster and options.base is not None:
+        before, now = (_settings_of_all(config) for config in (options.base.config, options.config))
+        for name in _kept(options.base.config).get(cluster, ()):
+            is_pruned = before[name].tool.per_namespace  # by an Application that may remain
+            if name in now and not is_pruned and not is_included(job, now[name]):
+                yield name
+
+
 def in_cluster(options: Options) -> Iterator[str]:
     """Yield the environments of the base whose objects are in the cluster of this one: not itself if that is another.
 
@@ -220,11 +231,14 @@ def destination_of(settings: Settings) -> str:
     return "" if settings.target == "flux" else IN_CLUSTER_NAME if found in ("", IN_CLUSTER) else found
 
 
+_settings_of_all: Final = keeping(settings_of_all)
+
+
 @keeping  # settings are read once for all environments
 def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     """Return the environments with onDelete: keep by their cluster."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for name, was in settings_of_all(config).items():
+    for name, was in _settings_of_all(config).items():
         if was.tool.on_delete == "keep":
             found.setdefault(cluster_of(was), []).append(name)
     return found

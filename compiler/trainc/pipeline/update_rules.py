@@ -33,6 +33,7 @@ from trainc.documents.positions import text_of_path
 from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
+from trainc.gitops.environment import left_by
 from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
 from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
@@ -163,8 +164,10 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return findings on refused changes of a job's objects, at their sources."""
         found: list[Finding] = []
+        known = self.base.has_job(model.namespace, model.title)
+        others = () if known else tuple(left_by(model.job, model.options))
         for obj in objects:
-            old = self.base.emitted(*identify(obj.data)) if obj.kind in _COMPARED else None
+            old = self.base.emitted(*identify(obj.data), others) if obj.kind in _COMPARED else None
             if old is not None and obj.kind == "JobSet":
                 taken = self._of_another_job(model, obj, old)
                 found += taken if has_errors(taken) else (*taken, *self._jobset(model, obj, old))
