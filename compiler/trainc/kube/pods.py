@@ -333,7 +333,7 @@ def _container(container: JsonObject) -> JsonObject:
     filled: JsonObject = {
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
-        "imagePullPolicy": "Always" if _is_latest(str(container.get("image", ""))) else "IfNotPresent",
+        "imagePullPolicy": _pull_policy(container.get("image", "")),
         **container,
     }
     if "ports" in filled:
@@ -355,11 +355,11 @@ def _variable(variable: JsonObject) -> JsonObject:
     return {**variable, "valueFrom": _within(source, "fieldRef", _FIELD_REFERENCE)}
 
 
-def _is_latest(image: str) -> bool:
-    """Return whether an image has the tag latest, or neither a tag nor a digest."""
-    name, _, digest = image.partition("@")
+def _pull_policy(image: Json) -> str:
+    """Return the default for an image: Always if it has the tag latest, or neither a tag nor a digest."""
+    name, _, digest = str(image).partition("@")
     _, colon, tag = name.rpartition("/")[2].partition(":")
-    return tag == "latest" if colon else not digest
+    return "Always" if (tag == "latest" if colon else not digest) else "IfNotPresent"
 
 
 def _volume(volume: JsonObject) -> JsonObject:
@@ -367,6 +367,8 @@ def _volume(volume: JsonObject) -> JsonObject:
     for field, values in _VOLUMES.items():
         filled = _within(filled, field, values)
     filled = _downward_items(filled)
+    if isinstance(image := filled.get(IMAGE), dict):
+        filled = {**filled, IMAGE: {"pullPolicy": _pull_policy(image.get("reference", "")), **image}}
     if isinstance(projected := filled.get("projected"), dict) and projected.get("sources"):
         sources: list[Json] = [
             _within(_downward_items(source), "serviceAccountToken", {"expirationSeconds": 3600})
