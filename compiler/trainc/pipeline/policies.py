@@ -240,8 +240,16 @@ class Policies(Struct, frozen=True, eq=False):
     def _decided(self, data: JsonObject, old: JsonObject | Finding | None, locate: Locate) -> tuple[Finding, ...]:
         """Evaluate the policies for an object. ``old`` is a note if the old object is invalid."""
         if isinstance(old, Finding):
-            return (old, *self._requested(server_request(data, None, self.registry), locate))
-        return self._requested(server_request(data, old, self.registry), locate)
+            return (old, *self._decided(data, None, locate))
+        request = server_request(data, old, self.registry)
+        found = self._requested(request, locate)
+        if request is None or not get(data, *_SOURCE, "namespace"):
+            return found
+        kept = put(as_object(request.object), _SOURCE, get(data, *_SOURCE))
+        gated = self._requested(replace(request, object=kept), locate)
+        seen = {(each.message, each.path) for each in found}
+        new = (each for each in gated if (each.message, each.path) not in seen)
+        return (*found, *(replace(each, hint=each.hint or _GATED_HINT) for each in new))
 
     def _requested(self, request: Request | None, locate: Locate) -> tuple[Finding, ...]:
         """Evaluate the policies for a request."""
