@@ -440,8 +440,13 @@ def is_among(namespace: str, patterns: tuple[str, ...]) -> bool:
 
 
 _only_excludes: Final = keeping(lambda patterns: all(each.startswith("!") for each in patterns))
-_by_start: Final = keeping(lambda patterns: Starts((_start(each.removeprefix("!")), each) for each in patterns))
-"""Patterns by the text with which all that they match begins: there may be one for each job, or namespace."""
+_by_start: Final = keeping(
+    lambda patterns: Starts((_start(each.removeprefix("!")), each) for each in patterns), 4 * MAX_ENVIRONMENTS
+)
+"""Patterns by the text with which all that they match begins: there may be one for each job, or namespace.
+
+For each job, those of all environments may be asked, which have a few tuples each.
+"""
 
 
 def _start(pattern: str) -> str:
