@@ -195,7 +195,9 @@ def test_one_pod_of_xgboost_keeps_a_variable_of_workers(workers: int) -> None:
     assert sum(file.text.count("value: x") for file in result.files) == (0 if workers else 2)
 
 
-@pytest.mark.parametrize("host", ["mnist-worker-$i", "mnist-worker-{0..3}.mnist", "mnist-worker-%d", "'mnist-worker-'"])
+@pytest.mark.parametrize(
+    "host", ["mnist-worker-$i", "mnist-worker-{0..3}.mnist", "mnist-worker-%d", "'mnist-worker-'", "mnist-worker-"]
+)
 def test_a_script_that_composes_an_old_host_is_reported(host: str) -> None:
     found = messages(container=f'args: ["ping {host}"]')
     assert "warning: no host begins with mnist-worker-: the pods of a JobSet have other names" in found
