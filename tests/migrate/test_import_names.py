@@ -226,6 +226,21 @@ def test_another_priority_class_of_the_pods_is_reported() -> None:
 
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
+def test_an_empty_scheduler_and_priority_class_of_the_pods_are_none(kind: str) -> None:
+    text = JOB.format(pod="priorityClassName: ''\n          schedulerName: ''", container="")
+    text = text.replace("spec:\n", "spec:\n  runPolicy: {schedulingPolicy: {priorityClass: high}}\n", 1)
+    if kind == "Job":
+        template = text.partition("template:\n")[2]
+        text = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: mnist}\nspec:\n"
+        text += f"  priorityClassName: high\n  tasks:\n  - replicas: 1\n    template:\n{template}"
+    result = import_documents([Source("old.yaml", text)])
+    assert "so the pods now have it" in " ".join(one.message for one in result.findings)
+    (runtime,) = (file.text for file in result.files if file.path.startswith("runtimes/"))
+    assert "priorityClassName: 'high'\n" in runtime
+    assert "schedulerName: 'volcano'\n" in runtime
+
+
+@pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
 def test_annotations_that_only_a_pod_group_has_are_reported(kind: str) -> None:
     text = JOB.format(pod="schedulerName: volcano", container="")
     if kind == "Job":
