@@ -128,9 +128,9 @@ def test_a_long_quantity_is_written_once(monkeypatch: pytest.MonkeyPatch) -> Non
     """Python needs quadratic time for its digits, and each step of a real cluster writes each quantity again."""
     written, real = [], gojson.decimal
     monkeypatch.setattr(gojson, "decimal", lambda value: written.append(value) or real(value))
-    resources = f"{{limits: {{example.com/gpu: '{'9' * 5000}E'}}}}"
-    assert of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {resources}}}")).findings
-    assert len([value for value in written if isinstance(value, int)]) == 1
+    limits = ", ".join(f"example.com/{number}: '{'9' * 5000}{number}E'" for number in range(100))
+    assert of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {{limits: {{{limits}}}}}}}")).findings
+    assert len([value for value in written if isinstance(value, int)]) == 100
 
 
 @pytest.mark.parametrize("spec", ["", "spec:\n", "spec: {}\n", "spec: {trainer: {}}\n"])

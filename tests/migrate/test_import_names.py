@@ -195,7 +195,9 @@ def test_one_pod_of_xgboost_keeps_a_variable_of_workers(workers: int) -> None:
     assert sum(file.text.count("value: x") for file in result.files) == (0 if workers else 2)
 
 
-@pytest.mark.parametrize("host", ["mnist-worker-$i", "mnist-worker-{0..3}.mnist", "mnist-worker-%d", "'mnist-worker-'"])
+@pytest.mark.parametrize(
+    "host", ["mnist-worker-$i", "mnist-worker-{0..3}.mnist", "mnist-worker-%d", "'mnist-worker-'", "mnist-worker-"]
+)
 def test_a_script_that_composes_an_old_host_is_reported(host: str) -> None:
     found = messages(container=f'args: ["ping {host}"]')
     assert "warning: no host begins with mnist-worker-: the pods of a JobSet have other names" in found
@@ -221,6 +223,21 @@ def test_another_priority_class_of_the_pods_is_reported() -> None:
     text = JOB.format(pod="priorityClassName: low", container="").replace("spec:\n", policy, 1)
     found = [one.message for one in import_documents([Source("old.yaml", text)]).findings]
     assert "the PodGroup gets the priority class of the pods, and those with low keep it" in found
+
+
+@pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
+def test_an_empty_scheduler_and_priority_class_of_the_pods_are_none(kind: str) -> None:
+    text = JOB.format(pod="priorityClassName: ''\n          schedulerName: ''", container="")
+    text = text.replace("spec:\n", "spec:\n  runPolicy: {schedulingPolicy: {priorityClass: high}}\n", 1)
+    if kind == "Job":
+        template = text.partition("template:\n")[2]
+        text = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: mnist}\nspec:\n"
+        text += f"  priorityClassName: high\n  tasks:\n  - replicas: 1\n    template:\n{template}"
+    result = import_documents([Source("old.yaml", text)])
+    assert "so the pods now have it" in " ".join(one.message for one in result.findings)
+    (runtime,) = (file.text for file in result.files if file.path.startswith("runtimes/"))
+    assert "priorityClassName: 'high'\n" in runtime
+    assert "schedulerName: 'volcano'\n" in runtime
 
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])

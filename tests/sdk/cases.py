@@ -538,6 +538,15 @@ def test_the_open_of_a_notebook_is_not_one_of_its_author(client: GitTrainerClien
     assert client.train(name="mnist", trainer=CustomTrainer(names["train"], image=IMAGE)) == "mnist"
 
 
+@pytest.mark.parametrize("getter", [dict.get, dict.__getitem__])
+def test_settings_with_keys_for_attributes_may_have_the_name_of_a_builtin(
+    getter: Any, client: GitTrainerClient
+) -> None:
+    names: dict[str, Any] = {"input": type("Settings", (dict,), {"__getattr__": getter})()}
+    execute("def train():\n    pass\n", "<cell 1>", names)
+    assert client.train(name="mnist", trainer=CustomTrainer(names["train"], image=IMAGE)) == "mnist"
+
+
 def test_a_builtin_that_the_module_replaces_is_a_warning(client: GitTrainerClient) -> None:
     with pytest.warns(FindingsWarning) as caught:
         client.train(name="mnist", trainer=CustomTrainer(reader(1), image=IMAGE))

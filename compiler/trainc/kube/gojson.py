@@ -157,6 +157,6 @@ def write_digits(number: int) -> str:
     return str(number) if number.bit_length() <= 13000 else _long_digits(number)
 
 
-@lru_cache(maxsize=64)  # the time is quadratic, and a quantity is written at each step
+@lru_cache(maxsize=1024)  # all of an object: the time is quadratic, and each step of a build writes them again
 def _long_digits(number: int) -> str:
     return f"{decimal(number):f}"

@@ -45,7 +45,7 @@ def schedule_together(
     if not coscheduled:
         report_metadata(old, "annotations")
         for pod in pods:
-            pod.setdefault("schedulerName", VOLCANO)
+            pod["schedulerName"] = pod.get("schedulerName") or VOLCANO
     if path is None:
         _add_queue_of_pods(old, sets, runtime)
     else:
@@ -80,7 +80,7 @@ def _fields(
             old.warn((*path, "scheduleTimeoutSeconds"), message, hint)
     if name := old.read(*path, "priorityClass"):
         for pod in pods:
-            pod.setdefault("priorityClassName", name)
+            pod["priorityClassName"] = pod.get("priorityClassName") or name
         report_priority(old, (*path, "priorityClass"), sets.values())
 
 
@@ -117,7 +117,7 @@ def check_least(old: Old, path: Path, needed: int, total: int) -> None:
 def report_priority(old: Old, path: Path, sets: Iterable[Replicas]) -> None:
     """Report that pods got a priority class, which a compiled job needs, or that the PodGroup gets theirs instead."""
     own = (old.get(*one.pod, "priorityClassName") for one in sets)
-    other = next((name for name in own if name not in (None, old.get(*path))), None)
+    other = next((name for name in own if name and name != old.get(*path)), None)
     message = "the PodGroup gets the priority class of the pods, "
     message += "so the pods now have it" if other is None else f"and those with {other} keep it"
     hint = "add the PriorityClass to a file of runtimes/: Trainer refuses a job whose class it does not find"

@@ -116,7 +116,7 @@ def check_host(old: Old, path: Path, text: str, job: str, roles: Collection[str]
     if len(old.name) > DNS1123_SUBDOMAIN_MAX_LENGTH:  # no pod has such a name, and to search for it takes long
         return
     # The group is the role, or the task; the launcher has none. A script may add the index, as in job-worker-$i.
-    pattern = rf"(?<![\w-]){re.escape(old.name)}-(?:([\w-]+)-(?:\d+(?![\w-])|(?=[\"'$%*{{]))|launcher(?![\w-]))"
+    pattern = rf"(?<![\w-]){re.escape(old.name)}-(?:([\w-]+)-(?:\d+(?![\w-])|(?=[\"'$%*{{]|\Z))|launcher(?![\w-]))"
     hosts = (host[0] for host in re.finditer(pattern, text) if host[1] is None or host[1] in roles)
     if (found := min(hosts, key=lambda host: host.endswith("-"), default=None)) is None:
         return

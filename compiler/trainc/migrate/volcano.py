@@ -258,9 +258,10 @@ def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
     """Add what Volcano sets in a pod: scheduler, priority, volumes of the job, and what its plugins add."""
     if pod.get("hostNetwork") and "dnsPolicy" not in pod:
         pod["dnsPolicy"] = "ClusterFirstWithHostNet"
-    pod.setdefault("schedulerName", old.read("spec", "schedulerName") or VOLCANO)
+    scheduler = old.read("spec", "schedulerName") or VOLCANO
+    pod["schedulerName"] = pod.get("schedulerName") or scheduler
     if priority := old.read("spec", "priorityClassName"):
-        pod.setdefault("priorityClassName", priority)
+        pod["priorityClassName"] = pod.get("priorityClassName") or priority
     for container in pod.get("initContainers", ()):
         added = plugins.variables(task.name, alone=task.alone, is_container=False)
         if added:

@@ -168,7 +168,8 @@ def _replaced_builtins(function: Callable[..., Any]) -> frozenset[str]:
 
 def _module(value: Any) -> str:
     """Return the module that defines a value, also of a function that says another, as ``functools.wraps`` makes it."""
-    return str(getattr(value, "__globals__", {}).get("__name__") or getattr(value, "__module__", ""))
+    names = value.__globals__ if inspect.isfunction(value) else {}
+    return str(names.get("__name__") or getattr(value, "__module__", ""))
 
 
 def _file(function: Callable[..., Any]) -> str:
