@@ -243,9 +243,8 @@ class Policies(Struct, frozen=True, eq=False):
             return (old, *self._decided(data, None, locate))
         request = server_request(data, old, self.registry)
         found = self._requested(request, locate)
-        if request is None or not get(data, *_SOURCE, "namespace"):
+        if request is None or (kept := _with_source(as_object(request.object), data)) is None:
             return found
-        kept = put(as_object(request.object), _SOURCE, get(data, *_SOURCE))
         gated = self._requested(replace(request, object=kept), locate)
         seen = {(each.message, each.path) for each in found}
         new = (each for each in gated if (each.message, each.path) not in seen)
@@ -356,9 +355,14 @@ def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[Cr
         form = server_form(child.data)
         completed = replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
         yield completed
-        if get(child.data, *_SOURCE, "namespace"):
-            kept = put(form.data, _SOURCE, get(child.data, *_SOURCE))
-            yield replace(completed, data=kept, hint=_GATED_HINT)
+        if (gated_form := _with_source(form.data, child.data)) is not None:
+            yield replace(completed, data=gated_form, hint=_GATED_HINT)
+
+
+def _with_source(stored: JsonObject, given: JsonObject) -> JsonObject | None:
+    """Return a claim as a server with the feature gate stores it; None if its source is not in another namespace."""
+    source = get(given, *_SOURCE)
+    return put(stored, _SOURCE, source) if as_object(source).get("namespace") else None
 
 
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
