@@ -87,7 +87,7 @@ def check_pullable(model: Model, result: Objects) -> Iterator[Finding]:
     """Yield a finding for each image of the objects' pods that cannot be pulled."""
     for one in result:
         for path, image in images(one.data):
-            is_refused = image != image.strip()  # by the API server (TC805)
+            is_refused = path[-1] == "image" and image != image.strip()  # of a container, by the API server (TC805)
             if not is_refused and (error := reference_error(image) or _upper_case_error(image)):
                 yield _finding(model, one, path, image, error)
 
