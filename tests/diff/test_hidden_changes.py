@@ -667,6 +667,16 @@ def test_what_a_new_job_runs_and_may_do_is_in_the_table(account: str) -> None:
     ]
 
 
+def test_the_image_of_a_volume_is_in_the_table() -> None:
+    """It may be named like a container."""
+    before, after = (
+        pod({"volumes": [{"name": "node", "image": {"reference": f"example.com/data:{tag}"}}]}) for tag in (1, 2)
+    )
+    image = "image (node/volume node): "
+    assert row({}, after)[1:3] == [f"{image}example.com/data:2", "image (node): example.com/a:1"]
+    assert row(before, after)[0] == f"{image}example.com/data:1 -> example.com/data:2"
+
+
 def test_a_comment_has_all_properties_of_a_new_job_with_many_replicated_jobs() -> None:
     after = pod({})
     ((file, data),) = after.items()

@@ -137,6 +137,7 @@ _DESCRIBED: Final = tuple(
         (rf"{_POD}serviceAccount(?:Name)?", "service account"),
         (rf"{_POD}priorityClassName", "priority class"),
         (_CONTAINER, "image"),
+        (rf"{_POD}volumes\[[^\[\]]*\]\.image\.reference", "image"),
         (rf"{_CONTAINER}\.(command|args|image)(?:\[\d+\])?", r"\1"),
         (rf"{_CONTAINER}\.env\[([^\[\]]*)\](?:\.value{_SOURCE})?", r"env \1"),
         (rf"{_CONTAINER}\.env\[(?:{'|'.join(COUNTS)})\]\.value", "nodes"),

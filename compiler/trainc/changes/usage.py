@@ -273,6 +273,8 @@ def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
         if pod.get("nodeSelector"):
             pairs = as_object(pod["nodeSelector"]).items()
             yield ("node selector", name), ", ".join(f"{key}={value}" for key, value in sorted(pairs))
+        images = ((volume.get("name"), get(volume, "image", "reference")) for volume in objects(pod.get("volumes")))
+        yield from ((("image", f"{name}/volume {volume}"), image) for volume, image in images if image)
         for container in objects(pod.get("initContainers")):
             yield from _of_container(f"{name}/{container.get('name')}", container)
         for container in objects(pod.get("containers")):
