@@ -140,7 +140,9 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
         if not is_required(image, settings):
             return None
         message = f"image {image} has no digest, but lock.required in trainc.yaml requires one"
-        hint = f"run trainc image lock {keys[0] if keys else image}=sha256:..."
+        # A patch may name the mirror's image beside one that the lock has.
+        key = next((key for key in keys if key not in model.options.lock.digests), image)
+        hint = f"run trainc image lock {key}=sha256:..."
         return report_at("TC702", model, obj, path, message, found=image, hint=hint)
     wanted = [found for found in map(model.options.lock.digests.get, keys) if found is not None]
     if not wanted or digest in wanted:
