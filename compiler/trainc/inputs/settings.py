@@ -61,6 +61,13 @@ ImagePrefix = Annotated[
         "a registry or the beginning of an image name: a name such as ghcr.io or docker.io/library",
     ),
 ]
+Required = Annotated[
+    str,
+    form(  # a tag may have capitals; with those in a path, or with an empty tag, no image would have to be locked
+        "[a-zA-Z0-9]([-a-zA-Z0-9._:@]*[a-zA-Z0-9])?(/[-a-z0-9._]+)*(:[-a-zA-Z0-9._]+)?(@[a-z0-9:]+)?/?",
+        "a registry or the beginning of an image name: a name such as ghcr.io or docker.io/library, in lower case",
+    ),
+]
 Project = Annotated[
     str,
     form(
@@ -329,7 +336,7 @@ class Locked(Struct, frozen=True, forbid_unknown_fields=True):
     """images.lock.yaml."""
 
     required: Annotated[
-        tuple[ImagePrefix, ...],
+        tuple[Required, ...],
         Meta(description="Registries, or beginnings of image names, whose images must be pinned by digest."),
     ] = ()
 
