@@ -168,6 +168,7 @@ _SKIPPED: Final = "+argocd:skip-file-rendering"
 _HOOK: Final = "argocd.argoproj.io/hook"
 _HELM_HOOK: Final = "helm.sh/hook"
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+_TRACKED: Final = "argocd.argoproj.io/tracking-id"
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 FLUX_PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
 _IGNORED: Final = ((f"{FLUX_PREFIX}reconcile", "disabled"), (f"{FLUX_PREFIX}ssa", "ignore"))
@@ -195,7 +196,7 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
 
     ``names`` are those of its sources, with which its file begins.
     """
-    by_flux, kind = settings.target == "flux", str(data["kind"])
+    by_flux, kind, text = settings.target == "flux", str(data["kind"]), repr(data)
     tool, effect = ("Flux", _flux_effect) if by_flux else ("Argo CD", _argocd_effect)
     for field in ("annotations", "labels") if by_flux else ("annotations",):
         for key, value in as_object(get(data, "metadata", field)).items():
@@ -204,12 +205,15 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
     message = f"Argo CD ignores every file that contains {_SKIPPED}"
     if not by_flux and any(_SKIPPED in name for name in (*names, settings.render_command)):
         yield (), f"{message}, and its first line names its sources"
-    elif not by_flux and _SKIPPED in repr(data):  # faster than a walk, and hardly ever true
+    elif not by_flux and _SKIPPED in text:  # faster than a walk, and hardly ever true
         yield [path for path in paths(data) if path and _SKIPPED in f"{path[-1]} {get(data, *path)}"][-1], message
+    if not by_flux and _TRACKED in text:  # Argo CD sets its own on what it applies, but JobSet creates claims
+        for path in filter(lambda path: path[1:2] == ("volumeClaimPolicies",) and path[-1] == _TRACKED, paths(data)):
+            yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
     if by_flux and "__" in str(get(data, "metadata", "name")):
         taken = str(get(data, "metadata", "name")).replace("__", ":")
         yield ("metadata", "name"), f"with __ in its name, Flux prunes {taken} in place of it"
-    if (by_flux or settings.argocd.hydrator is not UNSET) and _ODD.search(repr(data)):
+    if (by_flux or settings.argocd.hydrator is not UNSET) and _ODD.search(text):
         yield from _spoilt(data, by_flux=by_flux)
 
 

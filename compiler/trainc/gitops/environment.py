@@ -168,9 +168,10 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
 
 
 def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
-    """Return a finding for each environment that writes the objects of another one to the same cluster.
+    """Return a finding for each environment that has the objects of another one in the same cluster.
 
-    It is a warning if the cluster follows only from the folder to which the objects of Argo CD or Flux are written.
+    These are objects that it writes, and those that JobSet's controller creates for it. It is a warning if the cluster
+    follows only from the folder to which the objects of Argo CD or Flux are written, or if only Services are shared.
     """
     clusters: dict[tuple[str, ...], list[tuple[Options, Iterable[Summary]]]] = {}
     for options, summaries in by_environment:
@@ -181,10 +182,13 @@ def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
         first: dict[Identity, Options] = {}
         for options, summaries in environments if len(environments) > 1 else ():
             shared: dict[str, list[Summary]] = {}
-            for one in summaries:
-                other = first.setdefault(one.identity, options)
-                if other is not options:
-                    shared.setdefault(other.environment, []).append(one)
+            for each in summaries:
+                for one in (each, *each.of_created()):
+                    other = first.setdefault(one.identity, options)
+                    if other is not options:
+                        shared.setdefault(other.environment, []).append(one)
+                        if one is each:  # JobSets of one name create the same
+                            break
             found += [_shared(options, other, objs, cluster) for other, objs in shared.items()]
     return tuple(found)
 
@@ -255,19 +259,21 @@ def cluster_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _shared(options: Options, other: str, objs: list[Summary], cluster: tuple[str, ...]) -> Finding:
-    """Return the finding for objects that another environment writes to the same cluster."""
+    """Return the finding for objects that another environment has in the same cluster."""
     document, path = options.config_document, ("environments", options.environment)
     assert document is not None, "several environments come from trainc.yaml"
     kind, *_, name = cluster
+    objs = sorted(objs, key=lambda obj: obj.kind == _SERVICE)
+    mild = kind == _FOLDER or objs[0].kind == _SERVICE
     more = f" and {len(objs) - 1} more" if len(objs) > 1 else ""
-    where = f", and what applies {name} applies both" if kind == _FOLDER else f" to cluster {name}"
+    where = f", and what applies {name} applies both" if kind == _FOLDER else f" in cluster {name}"
     shown = f"{objs[0].kind} {objs[0].namespace}/{objs[0].name}{more}"
     return report(
         "TC614",
         document,
         (*path, "destination") if get(document.data, *path, "destination") is not None else path,
-        f"environments {other} and {options.environment} both write {shown}{where}",
-        severity=Severity.WARNING if kind == _FOLDER else None,
+        f"environments {other} and {options.environment} both have {shown}{where}",
+        severity=Severity.WARNING if mild else None,
         found=name,
         related=(Related("the other environment", document, ("environments", other)),),
     )

@@ -110,6 +110,11 @@ class Summary(Struct, frozen=True, omit_defaults=True, gc=False):
         """The object's name."""
         return self.identity[3]
 
+    def of_created(self) -> Iterator[Summary]:
+        """Yield a summary for each object that JobSet's controller creates."""
+        for kind, name in self.created:
+            yield Summary(("batch" if kind == "Job" else "", kind, self.namespace, name), self.namespace, name)
+
 
 def summarize(obj: Object) -> Summary:
     """Return the summary of an object."""

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import Base, Previous, documents_of
+from trainc.admission.base_revision import Base, Previous, documents_of, identify
 from trainc.admission.companions import admit_companions
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
 from trainc.documents.classify import POLICIES, TRAINJOB, Key, identity
 from trainc.documents.positions import within
 from trainc.findings import Finding, Related, Severity, report
+from trainc.gitops.base import run_of
 from trainc.gitops.keys import EXTERNAL_SECRETS, GENERATORS
+from trainc.gitops.naming import MODE
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
@@ -104,6 +106,7 @@ class Policies(Struct, frozen=True, eq=False):
     earlier: Earlier | None = None
     pods: bool = False
     faithful: bool = False
+    by_content: bool = False
     not_evaluated: tuple[Document, ...] = ()
 
     @classmethod
@@ -136,8 +139,8 @@ class Policies(Struct, frozen=True, eq=False):
         settings = options.settings
         pods = settings.pods or (earlier is not None and earlier.pods)
         policies = PolicySet.load(current, others, registry)
-        previous = Previous(base, registry)
-        return cls(policies, registry, previous, settings.namespaces, earlier, pods, options.faithful, not_evaluated)
+        previous, mode = Previous(base, registry), (options.faithful, settings.naming.mode == MODE)
+        return cls(policies, registry, previous, settings.namespaces, earlier, pods, *mode, not_evaluated)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -175,12 +178,22 @@ class Policies(Struct, frozen=True, eq=False):
         if is_policy(document):
             return ()
         data, old = with_cluster_namespace(document.data, self.namespaces), self.previous.input(document.data)
+        before: Document | None = None
         if old is not None and data["kind"] == TRAINJOB:
             # A TrainJob that no environment includes is in no cluster yet.
             home, name = (str(get(data, "metadata", key)) for key in ("namespace", "name"))
             old = old if self.previous.base.has_job(home, name) else None
+            before = self.previous.base.input(*identify(document.data)) if old is not None else None
         old = with_cluster_namespace(old, self.namespaces) if isinstance(old, dict) else old
-        return self._of_document(document, data, old)
+        found = self._of_document(document, data, old)
+        if before is None or not self._runs_again(document, before):
+            return found
+        return (*found, *self._of_document(document, data, None))
+
+    def _runs_again(self, job: Document, before: Document) -> bool:
+        """Return whether a TrainJob may have another JobSet than before, so that all of its spec may change."""
+        renamed = self.by_content and not same(job.data.get("spec"), before.data.get("spec"))
+        return renamed or run_of(job) != run_of(before)
 
     def of_companion(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
