@@ -8,6 +8,7 @@ import pytest
 
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.documents.emit import emit, emit_file
+from trainc.findings.display import HIDDEN
 
 
 def lines(value: Json) -> str:
@@ -88,6 +89,12 @@ def test_double_quotes(text: str) -> None:
 )
 def test_escapes(text: str, written: str) -> None:
     assert lines(text) == f"k: {written}\n"
+
+
+def test_hidden_characters_are_escaped() -> None:
+    found = (chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000)
+    hidden = "".join(char for char in found if HIDDEN.search(char) and char not in "\ufe0e\ufe0f")  # they follow emoji
+    assert lines(hidden).isascii()
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,11 @@ _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 # the space, line and paragraph separators, byte order marks, invisible and direction-changing characters. A
 # fixed list: what Python calls printable changes from version to version.
 _HIGH = (
-    r"\u00a1-\u00ac\u00ae-\u05ff\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u08e1\u08e3-\u167f"
-    r"\u1681-\u180d\u180f-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufefe"
-    r"\uff00-\uffef\U00010000-\U000110bc\U000110be-\U0001bc9f\U0001bca4-\U0001d172\U0001d17b-\U0001fffd"
-    r"\U00020000-\U0002fffd\U00030000-\U0003fffd"
+    r"\u00a1-\u00ac\u00ae-\u034e\u0350-\u05ff\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u08e1"
+    r"\u08e3-\u115e\u1161-\u167f\u1681-\u17b3\u17b6-\u180a\u1810-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff"
+    r"\u3001-\u3163\u3165-\ud7ff\uf900-\ufdcf\ufdf0-\ufdff\ufe0e-\ufefe\uff00-\uff9f\uffa1-\uffef"
+    r"\U00010000-\U000110bc\U000110be-\U000110cc\U000110ce-\U0001342f\U00013460-\U0001bc9f\U0001bcb0-\U0001d172"
+    r"\U0001d17b-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
 )
 _ESCAPED = lazy(rf'[^ -~{_HIGH}]|["\\]')
 _NOT_SINGLE = lazy(rf"[^ -~{_HIGH}]")

@@ -25,6 +25,7 @@ from _ruamel_yaml import (  # type: ignore[import-not-found]  # a C extension wi
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, copied
 from trainc.basics.memo import Remembered
+from trainc.basics.regex import lazy
 from trainc.documents import scalars
 from trainc.documents.libyaml import ERRORS, conflict, is_bare, open_events, syntax_error, with_masks
 from trainc.documents.problems import (
@@ -39,11 +40,16 @@ from trainc.documents.problems import (
     measure,
     too_many_aliases,
 )
+from trainc.findings.display import is_printable
 from trainc.kube.fielderror import quote
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
 _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))
 _MERGE_TAG = scalars.TAG_PREFIX + "merge"
+_COLON = lazy(r"\s*:")
+"""What ends a key that has a value, even an empty one."""
+_EDGES = lazy(r"\A.|[^\ufe0e\ufe0f](?=#)|[^\ufe0e\ufe0f]\Z")
+"""What may look like the blanks around an unquoted text, or before a comment; no selector of the form of an emoji."""
 _WANT_MAP = "map merge requires map or sequence of maps as the value"
 
 
@@ -96,11 +102,15 @@ def offsets(text: str) -> dict[Path, int]:
 class _Reader:
     """Reads one document; ``path`` leads to the value that is being read."""
 
-    __slots__ = ("aliased", "anchors", "has_tags", "next", "nodes", "offsets", "path", "problems", "text", "weight")
+    __slots__ = (
+        *("aliased", "anchors", "has_tags", "is_ascii", "next", "nodes", "offsets", "path", "problems"),
+        *("text", "weight"),
+    )
 
     def __init__(self, text: str, masks: str, found: dict[Path, int] | None) -> None:
         self.text = text
         self.has_tags = "!" in text
+        self.is_ascii = text.isascii()
         self.next = open_events(text, masks)
         self.path: list[str | int] = []
         self.problems: list[Problem] = []
@@ -158,7 +168,7 @@ class _Reader:
         kind = type(event)
         if kind is ScalarEvent:
             text = event.value
-            if event.anchor is None and event.implicit[0] and text and text[0] not in scalars.HINTS:
+            if event.anchor is None and event.implicit[0] and text and text[0] not in scalars.HINTS and self.is_ascii:
                 return text  # type: ignore[no-any-return]
             value = self.scalar(event)
             if event.anchor is not None:
@@ -184,6 +194,10 @@ class _Reader:
         text: str = event.value
         if not event.implicit[0]:
             return text if event.tag is None else scalars.to_json(self.tagged(event))
+        if not self.is_ascii and (odd := [char for char in _EDGES.findall(text) if not is_printable(char)]):
+            message = f"this U+{ord(odd[0]):04X} is a part of the text, and a # after it starts no comment"
+            hint = "replace the character with a space, or write the text in double quotes"
+            self.problems.append(Problem("TC005", tuple(self.path), message, found=text, hint=hint, fatal=False))
         if (text and text[0] not in scalars.HINTS) or (self.has_tags and is_bare(event, self.text)):
             return text
         value = _PLAIN[text]
@@ -274,10 +288,14 @@ class _Reader:
             path[-1] = key
             if found is not None:
                 found[tuple(path)] = event.start_mark.index
-            event = read()
+            of_key, event = event, read()
             if key in out:
                 self.repeated(key, raw_keys.get(key, key), raw, merged, event)
             value = out[key] = self.value(event)
+            if value is None and ":" in key and not _COLON.match(self.text, of_key.end_mark.index):
+                message = "this key has no value, so a cluster may drop it: a colon needs a space after it"
+                hint = "write a space after the colon, or null after the key if it has no value"
+                self.problems.append(Problem("TC005", tuple(path), message, hint=hint, fatal=False))
             if raw is not key:
                 raw_keys[key] = raw
                 self.check_key(raw, value)

@@ -315,7 +315,7 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
     document = Document(source, data if isinstance(data, dict) else {}, 0, lines.marks(partial(offsets, text), 0))
     findings = [_finding(document, problem) for problem in problems]
     for offset, problem in hidden_breaks(text):
-        findings.append(_finding(replace(document, marks={(): lines.mark(offset)}.copy), problem))
+        findings.append(_finding(replace(document, data={}, marks={(): lines.mark(offset)}.copy), problem))
     return data, document, tuple(findings)
 
 
