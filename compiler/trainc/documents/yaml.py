@@ -42,6 +42,7 @@ from trainc.documents.problems import (
 )
 from trainc.findings.display import is_printable
 from trainc.kube.fielderror import quote
+from trainc.kube.fieldorder import DATA_MAPS
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
 _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))
@@ -102,15 +103,11 @@ def offsets(text: str) -> dict[Path, int]:
 class _Reader:
     """Reads one document; ``path`` leads to the value that is being read."""
 
-    __slots__ = (
-        *("aliased", "anchors", "has_tags", "is_ascii", "next", "nodes", "offsets", "path", "problems"),
-        *("text", "weight"),
-    )
+    __slots__ = ("aliased", "anchors", "has_tags", "next", "nodes", "offsets", "path", "problems", "text", "weight")
 
     def __init__(self, text: str, masks: str, found: dict[Path, int] | None) -> None:
         self.text = text
         self.has_tags = "!" in text
-        self.is_ascii = text.isascii()
         self.next = open_events(text, masks)
         self.path: list[str | int] = []
         self.problems: list[Problem] = []
@@ -168,7 +165,8 @@ class _Reader:
         kind = type(event)
         if kind is ScalarEvent:
             text = event.value
-            if event.anchor is None and event.implicit[0] and text and text[0] not in scalars.HINTS and self.is_ascii:
+            is_plain = event.anchor is None and event.implicit[0] and text and text[0] not in scalars.HINTS
+            if is_plain and text.isascii():
                 return text  # type: ignore[no-any-return]
             value = self.scalar(event)
             if event.anchor is not None:
@@ -194,7 +192,7 @@ class _Reader:
         text: str = event.value
         if not event.implicit[0]:
             return text if event.tag is None else scalars.to_json(self.tagged(event))
-        if not self.is_ascii and (odd := [char for char in _EDGES.findall(text) if not is_printable(char)]):
+        if not text.isascii() and (odd := [char for char in _EDGES.findall(text) if not is_printable(char)]):
             message = f"this U+{ord(odd[0]):04X} is a part of the text, and a # after it starts no comment"
             hint = "replace the character with a space, or write the text in double quotes"
             self.problems.append(Problem("TC005", tuple(self.path), message, found=text, hint=hint, fatal=False))
@@ -292,15 +290,25 @@ class _Reader:
             if key in out:
                 self.repeated(key, raw_keys.get(key, key), raw, merged, event)
             value = out[key] = self.value(event)
-            if value is None and ":" in key and not _COLON.match(self.text, of_key.end_mark.index):
-                message = "this key has no value, so a cluster may drop it: a colon needs a space after it"
-                hint = "write a space after the colon, or null after the key if it has no value"
-                self.problems.append(Problem("TC005", tuple(path), message, hint=hint, fatal=False))
+            if value is None:
+                self.check_empty(key, of_key, event)
             if raw is not key:
                 raw_keys[key] = raw
                 self.check_key(raw, value)
         path.pop()
         return out
+
+    def check_empty(self, key: str, of_key: Any, event: Any) -> None:
+        """Report a key without a value that a cluster drops, such as one of a nodeSelector, or ``cpu:2`` in braces."""
+        message = "this key has no value, so a cluster may drop it"
+        if ":" in key and not _COLON.match(self.text, of_key.end_mark.index):
+            message += ": a colon needs a space after it"
+            hint = "write a space after the colon, or null after the key if it has no value"
+        elif type(event) is ScalarEvent and not event.value and not DATA_MAPS.isdisjoint(self.path[-2:-1]):
+            hint = 'write "" for an empty text, or null to leave the key out'
+        else:
+            return
+        self.problems.append(Problem("TC005", tuple(self.path), message, hint=hint, fatal=False))
 
     def repeated(self, key: str, first: scalars.Scalar, raw: scalars.Scalar, merged: set[str], event: Any) -> None:
         """Report a duplicate key, unless it overrides a merged one."""
