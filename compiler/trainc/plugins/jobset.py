@@ -26,6 +26,7 @@ from trainc.plugins.base import (
     refused,
 )
 from trainc.plugins.model import Container, Model, Object, Objects, PodSet, upsert
+from trainc.plugins.podgroup import ungrouped
 from trainc.plugins.ports import upsert_ports
 from trainc.upstream import (
     DATASET_INITIALIZER,
@@ -255,19 +256,20 @@ def build(model: Model) -> Objects:
             metadata[key] = dict(found)
     spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
     if model.pod_sets:
+        outside = ungrouped(model)
         pairs = zip(model.jobs, model.pod_sets, strict=True)
-        spec["replicatedJobs"] = [_replicated_job(model, job, pod_set) for job, pod_set in pairs]
+        spec["replicatedJobs"] = [_replicated_job(model, job, each, each.name not in outside) for job, each in pairs]
     return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
 
 
-def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
+def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet, grouped: bool) -> JsonObject:
     """Return a replicated job of the spec with the values of its pod set."""
     template = as_object(job.get("template"))
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
     metadata = as_object(pod.get("metadata"))
     for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
-        if more and pod_set.name not in model.ungrouped:
+        if more and grouped:
             metadata = {**metadata, key: {**as_object(metadata.get(key)), **more}}
     spec = {
         **spec,
