@@ -16,6 +16,7 @@ from trainc.plugins.base import (
     POD_SPEC,
     Plugin,
     ancestor,
+    dataset_uri,
     environment,
     fix_hint,
     is_gpu,
@@ -78,7 +79,7 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
         return
     else:
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
-        if field == "dataset" and str(initializer.get("storageUri")).startswith("cache://"):  # it needs no volume
+        if field == "dataset" and str(dataset_uri(model)).startswith("cache://"):  # it needs no volume
             if model.fixed(CACHE_FIX):
                 return
             code, hint = FIXES[CACHE_FIX].code, fix_hint(CACHE_FIX)
