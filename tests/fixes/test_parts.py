@@ -232,6 +232,12 @@ def gang(jobs: str, policy: str = "coscheduling: {}", spec: str = "") -> tuple[J
         "metadata: {name: j}\nspec: {runtimeRef: {name: rt}, trainer: {}}\n"
     )
     made = built(text, "gang-min-member")
+    assert "TC459" not in {f.code for f in made.findings}
+    return *members_of(made), {f.code for f in built(text).findings}
+
+
+def members_of(made: Build) -> tuple[Json, set[str]]:
+    """Return minMember, and the jobs whose pods are in the group."""
     (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
     (jobset,) = [one.data for one in made.objects if one.kind == "JobSet"]
     inside = {
@@ -239,8 +245,7 @@ def gang(jobs: str, policy: str = "coscheduling: {}", spec: str = "") -> tuple[J
         for job in get(jobset, "spec", "replicatedJobs")  # type: ignore[union-attr]
         if get(job, "template", "spec", "template", "metadata")
     }
-    assert "TC459" not in {f.code for f in made.findings}
-    return get(group, "spec", "minMember"), inside, {f.code for f in built(text).findings}
+    return get(group, "spec", "minMember"), inside
 
 
 def one(name: str, waits: str = "", label: str = "", count: int = 1, replicas: int = 1) -> str:
@@ -308,6 +313,22 @@ def test_nodes_without_pods_are_no_gang_of_their_own() -> None:
     made = built(text, "gang-min-member", "launcher-counts-as-node")
     (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
     assert get(group, "spec", "minMember") == 1
+
+
+@pytest.mark.parametrize("policy", ["coscheduling", "volcano"])
+def test_the_pods_that_a_gang_counts_are_in_its_group(policy: str) -> None:
+    """Job node has no pods, which the fix launcher-counts-as-node decides after coscheduling has its turn."""
+    data, model, node = COMPLETE % "data", COMPLETE % "model", READY % "node"
+    text = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: rt}\nspec:\n"
+        "  mlPolicy: {mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}\n"
+        f"  podGroupPolicy: {{{policy}: {{}}}}\n  template:\n    spec:\n      replicatedJobs:\n"
+        f"{one('data')}{one('model')}{one('node', data)}{one('evaluator', f'{data}, {model}')}"
+        f"{one('launcher', f'{node}, {model}', 'trainer')}"
+        "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+        "metadata: {name: j}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
+    )
+    assert members_of(built(text, "gang-min-member", "launcher-counts-as-node")) == (2, {"evaluator", "launcher"})
 
 
 @pytest.mark.parametrize("waits", ["", COMPLETE % "data"])

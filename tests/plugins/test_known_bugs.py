@@ -106,6 +106,13 @@ ALSO_AVOIDS = [
         runtime((INITIALIZER % "").replace("dataset-", "model-") + NODE % ""),
         job("  trainer: {}\n  initializer: {model: {storageUri: cache://x}}\n"),
     ),
+    (
+        "cache-dataset-mount",
+        runtime(INITIALIZER % "" + NODE % ""),
+        job(
+            "  trainer: {}\n  initializer: {dataset: {storageUri: cache://x, env: [{name: STORAGE_URI, value: hf://a/b}]}}\n"
+        ),
+    ),
 ]
 
 

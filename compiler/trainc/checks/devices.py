@@ -14,7 +14,7 @@ from trainc.inputs.source import Document
 from trainc.plugins.base import gpu_count, is_gpu, node_container, node_resources, quantities
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
-from trainc.plugins.podgroup import members
+from trainc.plugins.podgroup import members, ungrouped
 from trainc.plugins.torch import processes
 from trainc.upstream import ANCESTOR_LABEL, FRAMEWORK_LABEL, NODE
 
@@ -182,12 +182,13 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     if not (volcano or coscheduling):
         return
     if volcano != coscheduling:
+        outside = ungrouped(model)
         for root, job in replicated_jobs(jobset.data):
             path: Path = (*root, *POD, "schedulerName")
             assigned = volcano and get(job, *POD[:-1], "metadata", "annotations", GROUP)
             name = get(jobset.data, *path)
             foreign = "volcano" not in str(name or "") if volcano else name in OTHERS
-            if foreign and not assigned and job.get("name") not in model.ungrouped:
+            if foreign and not assigned and job.get("name") not in outside:
                 yield _foreign(model, jobset, job, path, volcano=volcano)
     count, resources = members(model)
     if count > 0 and not resources:

@@ -16,10 +16,11 @@ from trainc.inputs.source import Document
 from trainc.kube.gotypes import typed
 from trainc.kube.quantity import Quantity, from_json
 from trainc.plugins.model import Model, Object, Objects
-from trainc.upstream import ANCESTOR_LABEL, FIXES, NODE, TRAINER, TRAINER_VERSION
+from trainc.upstream import ANCESTOR_LABEL, FIXES, NODE, STORAGE_URI, TRAINER, TRAINER_VERSION
 
 POD_SPEC: Final = ("template", "spec", "template", "spec")
 """The path of the pod spec in a replicated job."""
+DATASET: Final = ("spec", "initializer", "dataset")
 
 
 class Plugin(Struct, frozen=True):
@@ -165,6 +166,19 @@ def secret_must_exist(model: Model, name: str, keys: str) -> Iterator[Finding]:
     if model.in_cluster("v1/Secret", name) is None:
         message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"
         yield report("TC408", model.job, ("metadata", "name"), message, hint=keys)
+
+
+def dataset_uri(model: Model) -> str | None:
+    """Return the URI of the TrainJob's dataset, "" if it comes from elsewhere; None if the TrainJob has no dataset.
+
+    A variable STORAGE_URI of the initializer replaces storageUri.
+    """
+    dataset = as_object(get(model.job.data, *DATASET))
+    for variable in objects(dataset.get("env")):
+        if variable.get("name") == STORAGE_URI:
+            return str(variable.get("value") or "")
+    uri = dataset.get("storageUri")
+    return uri if isinstance(uri, str) and uri else None
 
 
 def manifest(model: Model, api_version: str, kind: str, name: str, **fields: Json) -> JsonObject:

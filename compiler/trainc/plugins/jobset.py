@@ -16,6 +16,7 @@ from trainc.plugins.base import (
     POD_SPEC,
     Plugin,
     ancestor,
+    dataset_uri,
     environment,
     fix_hint,
     is_gpu,
@@ -26,6 +27,7 @@ from trainc.plugins.base import (
     refused,
 )
 from trainc.plugins.model import Container, Model, Object, Objects, PodSet, upsert
+from trainc.plugins.podgroup import ungrouped
 from trainc.plugins.ports import upsert_ports
 from trainc.upstream import (
     DATASET_INITIALIZER,
@@ -77,7 +79,7 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
         return
     else:
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
-        if field == "dataset" and str(initializer.get("storageUri")).startswith("cache://"):  # it needs no volume
+        if field == "dataset" and str(dataset_uri(model)).startswith("cache://"):  # it needs no volume
             if model.fixed(CACHE_FIX):
                 return
             code, hint = FIXES[CACHE_FIX].code, fix_hint(CACHE_FIX)
@@ -255,19 +257,20 @@ def build(model: Model) -> Objects:
             metadata[key] = dict(found)
     spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
     if model.pod_sets:
+        outside = ungrouped(model)
         pairs = zip(model.jobs, model.pod_sets, strict=True)
-        spec["replicatedJobs"] = [_replicated_job(model, job, pod_set) for job, pod_set in pairs]
+        spec["replicatedJobs"] = [_replicated_job(model, job, each, each.name not in outside) for job, each in pairs]
     return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
 
 
-def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObject:
+def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet, grouped: bool) -> JsonObject:
     """Return a replicated job of the spec with the values of its pod set."""
     template = as_object(job.get("template"))
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
     metadata = as_object(pod.get("metadata"))
     for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
-        if more and pod_set.name not in model.ungrouped:
+        if more and grouped:
             metadata = {**metadata, key: {**as_object(metadata.get(key)), **more}}
     spec = {
         **spec,

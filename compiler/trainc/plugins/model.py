@@ -140,8 +140,7 @@ class Model(Struct, frozen=True):
     ``spec`` is the JobSet's spec: the runtime's template with patches and resources merged in.
     ``unpatched`` is the runtime's template before the patches. ``trainer`` is spec.trainer or None.
     ``namespace`` is that of the objects, which an environment may rename; ``home`` is that of the TrainJob.
-    ``command`` and ``args`` are those of the trainer's container, None for the runtime's. ``ungrouped`` are the
-    pod sets whose pods get neither ``pod_labels`` nor ``pod_annotations``.
+    ``command`` and ``args`` are those of the trainer's container, None for the runtime's.
     ``policies`` are the fields of the runtime's mlPolicy and podGroupPolicy. ``cluster`` has the documents that
     represent objects in the cluster, by ``apiVersion/kind``, namespace and name.
     """
@@ -163,7 +162,6 @@ class Model(Struct, frozen=True):
     args: tuple[str, ...] | None = None
     pod_labels: Mapping[str, str] = field(default_factory=dict)
     pod_annotations: Mapping[str, str] = field(default_factory=dict)
-    ungrouped: frozenset[str] = frozenset()
 
     def fixed(self, fix: str) -> bool:
         """Return whether a fix is enabled. Raises KeyError for an unknown name."""

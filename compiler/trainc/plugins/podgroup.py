@@ -104,10 +104,10 @@ def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_anothe
     return (Object(manifest(model, api_version, "PodGroup", model.name, spec=spec)),)
 
 
-def _grouped(model: Model, **metadata: Mapping[str, str]) -> Model:
-    """Return the model with labels or annotations for every pod; with the fix, only for those that run together."""
-    outside = gang(model).outside if model.fixed(FIX) else frozenset()
-    return replace(model, **metadata, ungrouped=outside)
+def ungrouped(model: Model) -> frozenset[str]:
+    """Return the pod sets of a shaped model whose pods are not in the group: with the fix, those that run earlier."""
+    has_group = bool(model.pod_labels or model.pod_annotations)
+    return gang(model).outside if has_group and model.fixed(FIX) else frozenset()
 
 
 # The gang: the pods that must be scheduled at once.
@@ -190,7 +190,7 @@ def ones(bits: int) -> Iterator[int]:
 
 
 def _shape_coscheduling(model: Model) -> Model:
-    return _grouped(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
+    return replace(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
 
 
 def _build_coscheduling(model: Model) -> Objects:
@@ -242,7 +242,7 @@ def _check_volcano(model: Model) -> Iterator[Finding]:
 
 
 def _shape_volcano(model: Model) -> Model:
-    return _grouped(model, pod_annotations={**model.pod_annotations, VOLCANO_GROUP: model.name})
+    return replace(model, pod_annotations={**model.pod_annotations, VOLCANO_GROUP: model.name})
 
 
 def _build_volcano(model: Model) -> Objects:

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.basics.jsonvalues import Json, Path, as_list, as_object, dotted, existing, get, objects
+from trainc.basics.jsonvalues import Json, Path, as_list, dotted, existing, get
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
 from trainc.kube.gotypes import typed
 from trainc.kube.pods import REFERENCE
-from trainc.plugins.base import ancestor, gpu_count, known_bug, node_containers, node_resources, refused
+from trainc.plugins.base import (
+    DATASET,
+    ancestor,
+    dataset_uri,
+    gpu_count,
+    known_bug,
+    node_containers,
+    node_resources,
+    refused,
+)
 from trainc.plugins.model import Model
-from trainc.upstream import STORAGE_URI, TRAINER, TRAINER_PORT
+from trainc.upstream import TRAINER, TRAINER_PORT
 
 ENTRYPOINT = ["tune", "run"]
 LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"
@@ -33,7 +42,6 @@ FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
 
 _RUNTIME: Path = ("spec", "runtimeRef", "name")
 _NODES: Path = ("spec", "trainer", "numNodes")
-_DATASET: Path = ("spec", "initializer", "dataset")
 
 
 def is_entrypoint(model: Model) -> bool:
@@ -133,20 +141,7 @@ def _runtime_dataset(model: Model) -> dict[str, str]:
 
 def uses_runtimes_dataset(model: Model) -> bool:
     """Return whether the job uses the dataset of the runtime: the TrainJob has none."""
-    return _uri(model) is None and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
-
-
-def _uri(model: Model) -> str | None:
-    """Return the URI of the TrainJob's dataset, "" if it comes from elsewhere; None if the TrainJob has no dataset.
-
-    A variable STORAGE_URI of the initializer replaces storageUri.
-    """
-    dataset = as_object(get(model.job.data, *_DATASET))
-    for variable in objects(dataset.get("env")):
-        if variable.get("name") == STORAGE_URI:
-            return str(variable.get("value") or "")
-    uri = dataset.get("storageUri")
-    return uri if isinstance(uri, str) and uri else None
+    return dataset_uri(model) is None and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
 
 
 def _has_dataset_arguments(model: Model) -> bool:
@@ -159,7 +154,7 @@ def _dataset_path(model: Model) -> str | None:
     Source: Trainer v2.3.0 pkg/initializers/dataset. From s3 it downloads the objects below a prefix, or a file with its
     name; from hf the whole repository, with the rest of the URI as a path in it. A cached dataset is not downloaded.
     """
-    uri = _uri(model)
+    uri = dataset_uri(model)
     if not uri or uri.startswith("cache://") or _has_dataset_arguments(model):
         return None
     scheme, has_scheme, rest = uri.partition("://")
@@ -216,7 +211,7 @@ def _check_dataset(model: Model) -> Iterator[Finding]:
         lost = ", ".join(_runtime_dataset(model))
         message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"
         yield known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
-    uri = _uri(model)
+    uri = dataset_uri(model)
     if uri is None or _has_dataset_arguments(model):
         return
     known = _dataset_path(model) is not None
@@ -225,7 +220,7 @@ def _check_dataset(model: Model) -> Iterator[Finding]:
         cached = "a dataset in the cache (cache://) has no path: use one that torchtune can read"
         unknown = "its address comes from elsewhere, such as a Secret or another variable, so its path is not known"
         remedy = None if known else cached if uri.startswith("cache://") else unknown
-        path = existing(model.job.data, (*_DATASET, "storageUri"))
+        path = existing(model.job.data, (*DATASET, "storageUri"))
         yield known_bug(FIX, model.job, path, f"{message}: set dataset.* in spec.trainer.args", remedy)
 
 
