@@ -49,6 +49,7 @@ Weaker = Iterator[tuple[Path, str]]
 
 _DOCUMENTS = "TC520"
 _SETTINGS = "TC521"
+_BRANCH: Final = ("argocd", "hydrator", "branch")
 RESTARTING = "TC616"
 
 
@@ -284,8 +285,14 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
     if now.target == "argocd" and new.project not in ("", old.project):
         reason = ", which allows everything" if new.project == DEFAULT else ", which may allow more"
         yield ("argocd", "project"), f"argocd.project changed to {new.project}{reason}"
-    if ("argocd", "repoURL") in before.keys() & after and new.hydrator and not _is_staged(new) and _is_staged(old):
-        path, branch = ("argocd", "hydrator", "staging"), new.hydrator.branch
+    if ("argocd", "repoURL") in before.keys() & after:
+        yield from _unmerged([old], new)
+
+
+def _unmerged(was: Collection[ArgoCD], now: ArgoCD) -> Weaker:
+    """Yield the branch from which Argo CD syncs, if it now commits to it, and people had to merge before."""
+    if now.hydrator and not _is_staged(now) and was and all(map(_is_staged, was)):
+        path, branch = ("argocd", "hydrator", "staging"), now.hydrator.branch
         yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
 
 
@@ -296,10 +303,13 @@ def _is_staged(argocd: ArgoCD) -> bool:
 
 def _new_origin(others: Iterable[Settings], now: Settings) -> Weaker:
     """Yield each option of a new environment with which it applies other files than all environments did before."""
-    known = [origin for each in others if each.target == now.target and (origin := _origin(each))]
+    known = [(origin, each.argocd) for each in others if each.target == now.target and (origin := _origin(each))]
     for path, value in _origin(now).items():
-        if known and value not in {each.get(path) for each in known}:
+        equal = [argocd for origin, argocd in known if origin.get(path) == value]
+        if known and not equal:
             yield path, f"added with another {'.'.join(path)}"
+        if path == _BRANCH:
+            yield from _unmerged(equal, now.argocd)
 
 
 def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
@@ -313,7 +323,7 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
     values = {"repoURL": argocd.repo_url, "revision": argocd.revision, "project": project}
     return {
         **{("argocd", key): value for key, value in values.items()},
-        ("argocd", "hydrator", "branch"): argocd.hydrator.branch if argocd.hydrator else "none",
+        _BRANCH: argocd.hydrator.branch if argocd.hydrator else "none",
     }
 
 
