@@ -107,7 +107,8 @@ def test_one_application_keeps_the_jobset_of_another_job(
         "The JobSet was that of another job in the application: it is neither created nor pruned. What cannot change in"
         " place is refused."
     )
-    assert (stays in run("diff").stdout) == (status == 0)
+    shown = run("diff").stdout
+    assert (stays in shown, "JobSet one-2 is created" in shown) == (status == 0, status != 0)
 
 
 def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:

@@ -48,6 +48,20 @@ def test_a_job_that_moves_to_another_environment(old: str | None, new: str | Non
     assert ("both mean JobSet train, so it may be gone afterwards" in found) is same
 
 
+@pytest.mark.parametrize("name", ["west", "east"])
+def test_a_new_job_gets_the_name_that_a_job_of_another_environment_gives_up(name: str) -> None:
+    """A job of one environment gets another run, and a new job of the other has the JobSet's name of the earlier."""
+    settings = options_of({"old": {"destination": {"name": "west"}}, "new": {"destination": {"name": name}}})
+    before, again = (
+        {file: data.replace(b'"name": "train"', b'"name": "train-%d"' % run) for file, data in tree("old").items()}
+        for run in (2, 3)
+    )
+    new = {file.replace("/old/", "/new/").replace("train", "train-2"): data for file, data in before.items()}
+    created, _ = sorted(compare(before, again | new, settings).jobs, key=lambda job: job.directory)
+    both = "This application and that of old/a/train sync in no fixed order: both mean JobSet train-2, so it may be"
+    assert any(sentence.startswith(both) for sentence in created.cluster) is (name == "west")
+
+
 @pytest.mark.parametrize(
     ("other", "may_stay"),
     [

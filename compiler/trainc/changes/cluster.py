@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -71,7 +71,8 @@ def files_outside(chosen: Collection[Directory], tree: Tree) -> Tree:
 def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does."""
     settings_of, projects = applications.settings_of, applications.projects
-    given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
+    gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
+    given_up, removed = _given_up(gone, applications), _removed_jobsets(gone, settings_of)
     by_argocd = {name: each for name, each in applications.now.items() if each.target == "argocd"}
     sharing = {projects[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
     for job in jobs:
@@ -79,35 +80,35 @@ def with_sentences(jobs: Collection[JobChange], applications: Applications) -> I
         key, of_removed = projects[environment], applications.settings_of_removed(job.renamed_from or job.directory)
         found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(key, sharing.get(key[:1])))
         if (job.application, namespace, job.name) in given_up:
-            found = (TAKEN, *found)
+            untrue = {Effect.CREATED: 1, Effect.RENAMED: 2 if job.name == job.old_name else 1}.get(job.effect, 0)
+            found = (TAKEN, *found[untrue:])
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
             found = _taken_over(job, origin, settings_of[origin.directory], found)
         yield replace(job, cluster=found)
 
 
-def _given_up(jobs: Iterable[JobChange], applications: Applications) -> set[tuple[str, str, str]]:
+def _given_up(gone: Collection[JobChange], applications: Applications) -> set[tuple[str, str, str]]:
     """Return the JobSets that jobs no longer have: application, namespace and name."""
-    gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
     were = ((job.renamed_from or job.directory, job.old_name) for job in gone)
     return {(applications.name(directory), directory.namespace, name) for directory, name in were}
 
 
 def _removed_jobsets(
-    jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]
+    gone: Collection[JobChange], settings: Mapping[Directory, Settings]
 ) -> dict[tuple[tuple[str, ...], str, str], JobChange]:
-    """Return the jobs of removed JobSets by cluster, if trainc.yaml says which, namespace and name."""
-    gone = [job for job in jobs if job.old_name and job.effect is Effect.DELETED]
+    """Return the jobs that no longer have a JobSet by its cluster, if trainc.yaml says which, namespace and name."""
     clusters = [cluster_of(settings[job.directory]) for job in gone]
-    pairs = zip(clusters, gone, strict=True)
-    return {(cluster, job.directory.namespace, job.old_name): job for cluster, job in pairs if cluster}
+    homes = [job.renamed_from or job.directory for job in gone]
+    found = zip(clusters, homes, gone, strict=True)
+    return {(cluster, home.namespace, job.old_name): job for cluster, home, job in found if cluster}
 
 
 def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the sentences about a new job whose JobSet is that of a removed one, such as of another environment."""
+    """Return the sentences about a new job whose JobSet was that of another one, such as of another environment."""
+    home = origin.renamed_from or origin.directory
     if was.tool.on_delete != "keep" or not origin.last:  # an application that remains prunes it
         both = f"both mean JobSet {job.name}, so it may be gone afterwards"
-        return (*found, f"This application and that of {origin.directory} sync in no fixed order: {both}.")
-    home = origin.directory
+        return (*found, f"This application and that of {home} sync in no fixed order: {both}.")
     stays = f"JobSet {job.name} of {home} stays in the cluster (onDelete: keep), and this application takes it over"
     return (f"{stays}: its pods keep running. What cannot change in place is refused.", *found[1:])
 
