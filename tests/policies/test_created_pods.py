@@ -21,8 +21,8 @@ from trainc.checks.server_forms import server_form
 from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
-BY_PLUGINS = ("tolerations", "serviceAccountName", "serviceAccount")
-"""What admission plugins, which the oracle does not run, fill in of a pod's spec."""
+BY_PLUGINS = ("tolerations", "serviceAccountName", "serviceAccount", "affinity")
+"""What admission plugins and JobSet's webhook, which the oracle does not run, fill in of a pod's spec."""
 
 PREFERRED = ("affinity", "podAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
 
@@ -133,6 +133,33 @@ def test_what_admission_plugins_add() -> None:
     tolerant = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
     for given, count in ((tolerant, 2), ({"operator": "Exists"}, 1), ({**tolerant, "effect": "NoSchedule"}, 3)):
         assert len(default_pod({"tolerations": [given]})["tolerations"]) == count  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("at", ["template", "pod"])
+def test_webhook_of_jobset_adds_affinities_for_exclusive_placement(at: str) -> None:
+    """As setExclusiveAffinities of JobSet's pod_webhook.go has them, beside those of the pod."""
+    jobset = copy.deepcopy(CASES[1][0])
+    jobset["metadata"].pop("annotations", None)
+    template = jobset["spec"]["replicatedJobs"][0]["template"]
+    owner = template if at == "template" else template["spec"]["template"]
+    owner["metadata"] = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}
+    own = {"topologyKey": "zone"}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    template["spec"]["template"]["spec"]["affinity"] = {"podAffinity": {required: [own]}}
+    pod: Any = next(child.data for child in created_objects(jobset) if child.data["kind"] == "Pod")
+    key, affinity = "jobset.sigs.k8s.io/job-key", pod["spec"]["affinity"]
+    job = pod["metadata"]["labels"][key]
+    (first, same), (others,) = (affinity[field][required] for field in ("podAffinity", "podAntiAffinity"))
+    assert first["topologyKey"] == "zone"
+    expected: Any = {"topologyKey": "rack", "namespaceSelector": {}}
+    expressions: Any = [{"key": key, "operator": "In", "values": [job]}]
+    assert same == {**expected, "labelSelector": {"matchExpressions": expressions}}
+    expressions = [
+        {"key": key, "operator": "Exists"},
+        {"key": key, "operator": "NotIn", "values": [job]},
+        {"key": "jobset.sigs.k8s.io/priority", "operator": "In", "values": ["0"]},
+    ]
+    assert others == {**expected, "labelSelector": {"matchExpressions": expressions}}
 
 
 @pytest.mark.go

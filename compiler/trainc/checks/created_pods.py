@@ -4,9 +4,9 @@ For each replicated job, the first Job and its first pod; the others differ only
 object that the Job controller sends, with the server's defaults, but without the additions of other admission plugins:
 the volume with the service account's token, the defaults of a LimitRange. Claims and the Service are without defaults.
 
-Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob, createHeadlessSvcIfNecessary) and
-volume_claim_policy.go (createPVCsIfNecessary), k8s.io/kubernetes v1.34
-pkg/controller/job, pkg/controller/volume/ephemeral and pkg/registry/batch/job/strategy.go.
+Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob, createHeadlessSvcIfNecessary),
+volume_claim_policy.go (createPVCsIfNecessary) and pkg/webhooks/pod_webhook.go (setExclusiveAffinities),
+k8s.io/kubernetes v1.34 pkg/controller/job, pkg/controller/volume/ephemeral and pkg/registry/batch/job/strategy.go.
 """
 
 from __future__ import annotations
@@ -379,7 +379,28 @@ def _pod(job: JsonObject) -> JsonObject:
     metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
     metadata["ownerReferences"] = [_owner("batch/v1", "Job", name, JOB_UID)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
-    return prepared_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)})
+    spec = _exclusive_affinities(default_pod(spec), metadata)
+    return prepared_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def _exclusive_affinities(spec: JsonObject, metadata: JsonObject) -> JsonObject:
+    """Return the spec of a pod with the affinities that JobSet's webhook adds for exclusive placement."""
+    annotations, job = as_object(metadata.get("annotations")), get(metadata, "labels", f"{JOBSET_LABELS}job-key")
+    if job is None or EXCLUSIVE not in annotations or BY_SELECTOR in annotations:
+        return spec
+    key, priority = {"key": f"{JOBSET_LABELS}job-key"}, str(spec.get("priority", 0))
+    own: list[Json] = [{**key, "operator": "In", "values": [job]}]
+    others: list[Json] = [
+        {**key, "operator": "Exists"},
+        {**key, "operator": "NotIn", "values": [job]},
+        {"key": f"{JOBSET_LABELS}priority", "operator": "In", "values": [priority]},
+    ]
+    for field, expressions in (("podAffinity", own), ("podAntiAffinity", others)):
+        term: JsonObject = {"topologyKey": annotations[EXCLUSIVE], "namespaceSelector": {}}
+        term["labelSelector"] = {"matchExpressions": expressions}
+        path: Path = ("affinity", field, "requiredDuringSchedulingIgnoredDuringExecution")
+        spec = put(spec, path, [*as_list(get(spec, *path)), term])
+    return spec
 
 
 def _with_index(container: JsonObject) -> JsonObject:
