@@ -341,7 +341,8 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
         kept, folder = was.tool.on_delete == "keep", was.tool.deployment_folder
         tool, earlier, by_flux = was.target, _KEEP.format(was.target), was.target == "flux"
         what, written_as = ("Kustomizations", "Kustomizations") if by_flux else ("Applications", "ApplicationSet")
-        removed = f"render removes its {written_as} from {folder}, which stops running jobs"
+        removed = f"render removes its {written_as} from {folder}, "
+        removed += "and no later change reaches its jobs" if kept else "which stops running jobs"
         if now is None:
             effect = removed if folder in written else ""
             if not effect and not by_flux and was.argocd.hydrator is UNSET:  # which read out/
@@ -372,7 +373,8 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
             change = f"environment {name}: argocd.automated changed from false to true"
             hint = "remove finished jobs in a commit that is applied before"
             yield option_path(after.config, name, tool, "automated"), change, _BY_ITSELF, hint
-        if not kept and now.tool.deployment_folder != folder and folder in written:
+        moved_to = now.tool.deployment_folder
+        if moved_to != folder and folder in written and not (kept and moved_to):
             change = f"environment {name}: no longer in {tool}.write {folder}"
             hint = f"set {tool}.write as before: a section {tool} of an environment replaces that of defaults"
             yield ("environments", name, tool, "write"), change, removed, hint
