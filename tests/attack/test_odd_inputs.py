@@ -153,6 +153,18 @@ def test_a_string_of_escapes_takes_no_memory_of_its_own() -> None:
     assert peak < 20 * len(text)
 
 
+def test_a_line_takes_little_memory_beside_its_text() -> None:
+    import tracemalloc
+
+    text = JOB + "unknown: 1\n" + "\n" * 1_000_000
+    tracemalloc.start()
+    (finding,) = (found for found in of(text).findings if found.severity == "error")
+    assert (finding.code, finding.line, finding.column) == ("TC101", 5, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 25 * len(text)
+
+
 def test_each_number_that_json_cannot_hold_is_placed() -> None:
     head = '{"apiVersion": "v1", "kind": "K",\n "metadata": {"name": "1e400"},\n'
     text = head + ' "a": [1, 1e400,\n  -1e400],\n "b": 1e400}\n'

@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -37,9 +37,11 @@ class Lines(msgspec.Struct, frozen=True, eq=False, dict=True):
     text: str
 
     @cached_property
-    def _starts(self) -> list[int]:
-        # A byte order mark is no column.
-        return [int(self.text.startswith(BOM)), *(match.end() for match in re.finditer("\n", self.text))]
+    def _starts(self) -> array[int]:
+        # A byte order mark is no column. A list would take 40 bytes for each line, of which a file may have millions.
+        return array(
+            "L", chain([int(self.text.startswith(BOM))], (match.end() for match in re.finditer("\n", self.text)))
+        )
 
     def mark(self, offset: int) -> Mark:
         """Return line and column of an offset, in code points."""
