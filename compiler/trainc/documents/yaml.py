@@ -304,7 +304,8 @@ class _Reader:
         """
         message = "this key has no value, so a cluster may drop it"
         in_spec = self.path[0] == "spec" and not DATA_MAPS.isdisjoint(self.path[-2:-1])
-        if ":" in key and not _COLON.match(self.text, of_key.end_mark.index):
+        is_data = self.path[0] in ("data", "stringData")  # the key may hold a secret
+        if ":" in key and not is_data and not _COLON.match(self.text, of_key.end_mark.index):
             message += ": a colon needs a space after it"
             hint = "write a space after the colon, or null after the key if it has no value"
         elif in_spec and type(event) is ScalarEvent and not event.value:
