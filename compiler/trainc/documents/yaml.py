@@ -40,7 +40,7 @@ from trainc.documents.problems import (
     measure,
     too_many_aliases,
 )
-from trainc.findings.display import is_printable
+from trainc.findings.display import ODD_EDGE
 from trainc.kube.fielderror import quote
 from trainc.kube.fieldorder import DATA_MAPS
 
@@ -49,8 +49,6 @@ _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREF
 _MERGE_TAG = scalars.TAG_PREFIX + "merge"
 _COLON = lazy(r"\s*:")
 """What ends a key that has a value, even an empty one."""
-_EDGES = lazy(r"\A.|[^\ufe0e\ufe0f](?=#)|[^\ufe0e\ufe0f]\Z")
-"""What may look like the blanks around an unquoted text, or before a comment; no selector of the form of an emoji."""
 _WANT_MAP = "map merge requires map or sequence of maps as the value"
 
 
@@ -192,7 +190,7 @@ class _Reader:
         text: str = event.value
         if not event.implicit[0]:
             return text if event.tag is None else scalars.to_json(self.tagged(event))
-        if not text.isascii() and (odd := [char for char in _EDGES.findall(text) if not is_printable(char)]):
+        if not text.isascii() and (odd := ODD_EDGE.search(text)):
             message = f"this U+{ord(odd[0]):04X} is a part of the text, and a # after it starts no comment"
             hint = "replace the character with a space, or write the text in double quotes"
             self.problems.append(Problem("TC005", tuple(self.path), message, found=text, hint=hint, fatal=False))
@@ -299,13 +297,19 @@ class _Reader:
         return out
 
     def check_empty(self, key: str, of_key: Any, event: Any) -> None:
-        """Report a key without a value that a cluster drops, such as one of a nodeSelector, or ``cpu:2`` in braces."""
+        """Report a key without a value that a cluster drops, such as one of a nodeSelector, or ``cpu:2`` in braces.
+
+        A cluster drops it from the spec of a TrainJob or runtime. In metadata and ConfigMaps, it is an empty text, and
+        in a patch of trainc.yaml, it removes the key.
+        """
         message = "this key has no value, so a cluster may drop it"
-        if ":" in key and not _COLON.match(self.text, of_key.end_mark.index):
+        in_spec = self.path[0] == "spec" and not DATA_MAPS.isdisjoint(self.path[-2:-1])
+        is_data = self.path[0] in ("data", "stringData")  # the key may hold a secret
+        if ":" in key and not is_data and not _COLON.match(self.text, of_key.end_mark.index):
             message += ": a colon needs a space after it"
             hint = "write a space after the colon, or null after the key if it has no value"
-        elif type(event) is ScalarEvent and not event.value and not DATA_MAPS.isdisjoint(self.path[-2:-1]):
-            hint = 'write "" for an empty text, or null to leave the key out'
+        elif in_spec and type(event) is ScalarEvent and not event.value:
+            hint = 'write its value ("" for an empty text), or null to leave the key out'
         else:
             return
         self.problems.append(Problem("TC005", tuple(self.path), message, hint=hint, fatal=False))

@@ -74,7 +74,11 @@ unicodedata differs between versions of Python. Other unassigned characters are 
 _UNSAFE = lazy(rf"{_SELECTOR}|{_STACKED}|[\t\n{_HIDDEN}]")
 _HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{_SELECTOR}|{_STACKED}|[{_HIDDEN}]")
 
-_SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
+_OTHER_SPACES = r"\xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_SPACES = lazy(f"[{_OTHER_SPACES}]")
+_ODD = rf"(?:{_SELECTOR}|[{_HIDDEN}{_OTHER_SPACES}])"
+ODD_EDGE = lazy(rf"\A{_ODD}|{_ODD}(?=#)|(?![\U000e0020-\U000e01ef]){_ODD}\Z")
+"""What looks like a blank at an edge of a text, or before a #. A tag or variation selector at the end does not."""
 _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufeff]")
 
 

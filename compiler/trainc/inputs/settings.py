@@ -63,8 +63,8 @@ ImagePrefix = Annotated[
 ]
 Required = Annotated[
     str,
-    form(  # a tag may have capitals; with those in a path, or with an empty tag, no image would have to be locked
-        "[a-zA-Z0-9]([-a-zA-Z0-9._:@]*[a-zA-Z0-9])?(/[-a-z0-9._]+)*(:[-a-zA-Z0-9._]+)?(@[a-z0-9:]+)?/?",
+    form(  # a tag may have capitals; with those in a path, an empty tag or a digest, no image would have to be locked
+        "[a-zA-Z0-9]([-a-zA-Z0-9._:]*[a-zA-Z0-9])?(/[-a-z0-9._]+)*(:[-a-zA-Z0-9._]+)?/?",
         "a registry or the beginning of an image name: a name such as ghcr.io or docker.io/library, in lower case",
     ),
 ]

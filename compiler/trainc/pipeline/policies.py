@@ -186,14 +186,12 @@ class Policies(Struct, frozen=True, eq=False):
             before = self.previous.base.input(*identify(document.data)) if old is not None else None
         old = with_cluster_namespace(old, self.namespaces) if isinstance(old, dict) else old
         found = self._of_document(document, data, old)
-        if before is None or not self._runs_again(document, before):
+        if before is None:
             return found
-        return (*found, *self._of_document(document, data, None))
-
-    def _runs_again(self, job: Document, before: Document) -> bool:
-        """Return whether a TrainJob may have another JobSet than before, so that all of its spec may change."""
-        renamed = self.by_content and not same(job.data.get("spec"), before.data.get("spec"))
-        return renamed or run_of(job) != run_of(before)
+        # It may have another JobSet than before, so that all of its spec may change.
+        renamed = self.by_content and not (isinstance(old, dict) and same(data.get("spec"), old.get("spec")))
+        again = renamed or run_of(document) != run_of(before)
+        return (*found, *self._of_document(document, data, None)) if again else found
 
     def of_companion(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
