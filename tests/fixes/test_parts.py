@@ -331,6 +331,20 @@ def test_the_pods_that_a_gang_counts_are_in_its_group(policy: str) -> None:
     assert members_of(built(text, "gang-min-member", "launcher-counts-as-node")) == (2, {"evaluator", "launcher"})
 
 
+def test_initializers_outside_a_gang_may_have_another_scheduler() -> None:
+    """A warning about their scheduler would be wrong: they are in no group."""
+    node = one("node", COMPLETE % "data", "trainer")
+    node = node.replace("{containers:", "{schedulerName: volcano, containers:")
+    text = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: rt}\nspec:\n"
+        f"  podGroupPolicy: {{volcano: {{}}}}\n  template:\n    spec:\n      replicatedJobs:\n{one('data')}{node}"
+        "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+        "metadata: {name: j}\nspec: {runtimeRef: {name: rt}, trainer: {}}\n"
+    )
+    assert [f.message for f in built(text).findings if f.code == "TC831"]
+    assert not [f.message for f in built(text, "gang-min-member").findings if f.code == "TC831"]
+
+
 @pytest.mark.parametrize("waits", ["", COMPLETE % "data"])
 def test_a_launcher_that_is_the_only_node_is_the_gang(waits: str) -> None:
     """Job node has no pods, and who waits for it waits for what it waits for."""

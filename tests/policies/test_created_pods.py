@@ -145,7 +145,8 @@ def test_webhook_of_jobset_adds_affinities_for_exclusive_placement(at: str) -> N
     owner["metadata"] = {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}
     own = {"topologyKey": "zone"}
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    template["spec"]["template"]["spec"]["affinity"] = {"podAffinity": {required: [own]}}
+    spec = template["spec"]["template"]["spec"]
+    spec |= {"affinity": {"podAffinity": {required: [own]}}, "priority": 5}
     pod: Any = next(child.data for child in created_objects(jobset) if child.data["kind"] == "Pod")
     key, affinity = "jobset.sigs.k8s.io/job-key", pod["spec"]["affinity"]
     job = pod["metadata"]["labels"][key]
@@ -157,9 +158,13 @@ def test_webhook_of_jobset_adds_affinities_for_exclusive_placement(at: str) -> N
     expressions = [
         {"key": key, "operator": "Exists"},
         {"key": key, "operator": "NotIn", "values": [job]},
-        {"key": "jobset.sigs.k8s.io/priority", "operator": "In", "values": ["0"]},
+        {"key": "jobset.sigs.k8s.io/priority", "operator": "In", "values": ["5"]},
     ]
     assert others == {**expected, "labelSelector": {"matchExpressions": expressions}}
+    del spec["priority"]
+    unknown = next(child.unknown for child in created_objects(jobset) if child.data["kind"] == "Pod")
+    path = ("spec", "affinity", "podAntiAffinity", required, 0, "labelSelector", "matchExpressions", 2, "values")
+    assert path in unknown, "only the cluster knows the value of a priority class"
 
 
 @pytest.mark.go

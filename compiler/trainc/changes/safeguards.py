@@ -309,7 +309,7 @@ def _new_origin(others: Iterable[Settings], now: Settings) -> Weaker:
         if known and not equal:
             yield path, f"added with another {'.'.join(path)}"
         if path == _BRANCH:
-            yield from _unmerged(equal, now.argocd)
+            yield from _unmerged([each for each in equal if each.repo_url == now.argocd.repo_url], now.argocd)
 
 
 def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:

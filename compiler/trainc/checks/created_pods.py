@@ -388,7 +388,8 @@ def _exclusive_affinities(spec: JsonObject, metadata: JsonObject) -> JsonObject:
     annotations, job = as_object(metadata.get("annotations")), get(metadata, "labels", f"{JOBSET_LABELS}job-key")
     if job is None or EXCLUSIVE not in annotations or BY_SELECTOR in annotations:
         return spec
-    key, priority = {"key": f"{JOBSET_LABELS}job-key"}, str(spec.get("priority", 0))
+    key = {"key": f"{JOBSET_LABELS}job-key"}
+    priority = str(spec.get("priority", JOBSET_UID))  # a placeholder, as only a cluster knows that of a class
     own: list[Json] = [{**key, "operator": "In", "values": [job]}]
     others: list[Json] = [
         {**key, "operator": "Exists"},

@@ -11,6 +11,7 @@ from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Related, report
 from trainc.gitops.pods import POD, replicated_jobs
 from trainc.inputs.source import Document
+from trainc.plugins import shaped
 from trainc.plugins.base import gpu_count, is_gpu, node_container, node_resources, quantities
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
@@ -181,6 +182,7 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     volcano, coscheduling = (model.uses(name) for name in ("volcano", "coscheduling"))
     if not (volcano or coscheduling):
         return
+    model = shaped(model)
     if volcano != coscheduling:
         outside = ungrouped(model)
         for root, job in replicated_jobs(jobset.data):
