@@ -156,6 +156,18 @@ def test_the_workflow_checks_a_change_against_the_branch_that_it_is_merged_into(
     assert [step["run"].partition(" --base ")[2].split()[0] for step in compared] == ['"$BASE"', '"$BASE"']
 
 
+@needs_git
+def test_a_branch_for_a_pull_request_is_not_the_one_that_it_goes_to(tmp_path: Path, run: Run) -> None:
+    """git knows the default branch of origin only after a clone or a recent fetch."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    put(tmp_path, "README.md", "")
+    commit(tmp_path)
+    git(tmp_path, "switch", "-q", "-c", "adopt-trainc")
+    assert run("init", str(tmp_path), "--ci", "github").exit_code == 0
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/trainc.yml").read_text(encoding="utf-8"))
+    assert [workflow[True][event]["branches"] for event in ("push", "pull_request")] == [["main"], ["main"]]
+
+
 def test_the_actions_are_those_of_this_repository() -> None:
     own = (Path(__file__).parents[2] / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     text = files(ci="github")[".github/workflows/trainc.yml"]
