@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -206,6 +207,20 @@ def test_the_hook_runs_for_each_commit() -> None:
     assert "pass_filenames" in added
     assert (hook["entry"], hook["additional_dependencies"]) == ("trainc render", ["trainc==1.2.3"])
     assert hook["always_run"] is True, "also for one that only deletes a job"
+
+
+@needs_git
+def test_the_hook_names_files_that_git_ignores(tmp_path: Path) -> None:
+    """A pattern such as models/ may match the sources, too: CI then sees neither, and has nothing to say."""
+    (repository,) = yaml.safe_load(files()[".pre-commit-config.yaml"])["repos"]
+    put(tmp_path, ".gitignore", "models/\n")
+    put(tmp_path, "out/prod/nlp/b/jobset-b.yaml", "")
+    commit(tmp_path)
+    put(tmp_path, "out/prod/models/a/jobset-a.yaml", "")
+    put(tmp_path, "out/.DS_Store", "")
+    entry = shlex.split(repository["hooks"][1]["entry"])
+    done = subprocess.run(entry, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "not added to git (git add out):\nout/prod/models/a/jobset-a.yaml\n")
 
 
 @pytest.mark.parametrize(
