@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -156,6 +157,18 @@ def test_the_workflow_checks_a_change_against_the_branch_that_it_is_merged_into(
     assert [step["run"].partition(" --base ")[2].split()[0] for step in compared] == ['"$BASE"', '"$BASE"']
 
 
+@needs_git
+def test_a_branch_for_a_pull_request_is_not_the_one_that_it_goes_to(tmp_path: Path, run: Run) -> None:
+    """git knows the default branch of origin only after a clone or a recent fetch."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    put(tmp_path, "README.md", "")
+    commit(tmp_path)
+    git(tmp_path, "switch", "-q", "-c", "adopt-trainc")
+    assert run("init", str(tmp_path), "--ci", "github").exit_code == 0
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/trainc.yml").read_text(encoding="utf-8"))
+    assert [workflow[True][event]["branches"] for event in ("push", "pull_request")] == [["main"], ["main"]]
+
+
 def test_the_actions_are_those_of_this_repository() -> None:
     own = (Path(__file__).parents[2] / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     text = files(ci="github")[".github/workflows/trainc.yml"]
@@ -194,6 +207,20 @@ def test_the_hook_runs_for_each_commit() -> None:
     assert "pass_filenames" in added
     assert (hook["entry"], hook["additional_dependencies"]) == ("trainc render", ["trainc==1.2.3"])
     assert hook["always_run"] is True, "also for one that only deletes a job"
+
+
+@needs_git
+def test_the_hook_names_files_that_git_ignores(tmp_path: Path) -> None:
+    """A pattern such as models/ may match the sources, too: CI then sees neither, and has nothing to say."""
+    (repository,) = yaml.safe_load(files()[".pre-commit-config.yaml"])["repos"]
+    put(tmp_path, ".gitignore", "models/\n")
+    put(tmp_path, "out/prod/nlp/b/jobset-b.yaml", "")
+    commit(tmp_path)
+    put(tmp_path, "out/prod/models/a/jobset-a.yaml", "")
+    put(tmp_path, "out/.DS_Store", "")
+    entry = shlex.split(repository["hooks"][1]["entry"])
+    done = subprocess.run(entry, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "not added to git (git add out):\nout/prod/models/a/jobset-a.yaml\n")
 
 
 @pytest.mark.parametrize(

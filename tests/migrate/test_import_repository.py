@@ -43,6 +43,15 @@ def test_a_repository_of_v1_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "nothing to import" in run("import", "--write", "jobs", "runtimes")
 
 
+def test_an_edited_file_is_not_counted_as_a_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("init", "--yes")
+    job = {"runtimeRef": {"name": "torch-distributed"}, "podSpecOverrides": [{"targetJobs": [{"name": "node"}]}]}
+    old = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "a"}, "spec": job}
+    (tmp_path / "old.yaml").write_text(emit(old), encoding="utf-8")
+    assert run("import", "--write", "old.yaml").endswith("\nwrote 1 edited file\n")
+
+
 @pytest.mark.parametrize("kind", ["link", "read-only"])
 def test_a_file_that_may_not_be_edited_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """As with fix and rerun; the other files stay, too."""

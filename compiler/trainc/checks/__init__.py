@@ -14,6 +14,7 @@ from trainc.checks.nodes import (
     check_mpi,
     check_order,
     check_own_hosts,
+    check_own_labels,
     check_patched_hosts,
     check_patched_variables,
     check_rendezvous,
@@ -43,5 +44,6 @@ def check_result(model: Model, objects: Objects) -> list[Finding]:
         if jobset.kind == "JobSet":
             findings += (*check_initializers(model, jobset), *check_hostnames(model, jobset))
             findings += (*check_order(model, jobset), *check_patched_hosts(model, jobset))
-            findings += (*check_patched_variables(model, jobset), *check_own_hosts(model, jobset))
+            findings += check_patched_variables(model, jobset)
+            findings += (*check_own_hosts(model, jobset), *check_own_labels(model, jobset))
     return list(dict.fromkeys(findings))

@@ -23,7 +23,7 @@ from trainc.gitops.pods import replicated_jobs
 from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, gated_fields, prepared_pod
-from trainc.upstream import JOBSET_API
+from trainc.upstream import JOBSET_API, JOBSET_LABEL
 
 JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
 """The prefix of the labels that JobSet adds."""
@@ -166,7 +166,7 @@ def created_service(jobset: JsonObject) -> Iterator[CreatedObject]:
             },
             "spec": {
                 "clusterIP": "None",
-                "selector": {f"{JOBSET_LABELS}jobset-name": name},
+                "selector": {JOBSET_LABEL: name},
                 "publishNotReadyAddresses": early,
             },
         }
@@ -182,7 +182,7 @@ def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
             metadata: JsonObject = {
                 "name": f"{given.get('name')}-{name}",
                 "namespace": namespace,
-                "labels": {**as_object(given.get("labels")), f"{JOBSET_LABELS}jobset-name": name},
+                "labels": {**as_object(given.get("labels")), JOBSET_LABEL: name},
             }
             if annotations := given.get("annotations"):
                 metadata["annotations"] = annotations

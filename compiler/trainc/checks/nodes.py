@@ -16,6 +16,7 @@ from typing import Final
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects, paths
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
+from trainc.checks.created_pods import JOB_NAMES
 from trainc.findings import Finding, Severity, report
 from trainc.findings.display import listed
 from trainc.gitops.pods import pod_specs, replicated_pods
@@ -27,7 +28,7 @@ from trainc.plugins.mpi.plugin import ENV_FIX, patched_forwarding
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import report_at, source_of
 from trainc.plugins.podgroup import ones, replicas_in_jobset
-from trainc.upstream import FIXES, LAUNCHER, NODE
+from trainc.upstream import FIXES, JOBSET_LABEL, LAUNCHER, NODE
 
 JOBSET: Final[Path] = ("spec", "template", "spec")
 
@@ -249,6 +250,25 @@ def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
                 hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
                 more = {"severity": Severity.WARNING, "found": found[0], "hint": hint}
                 yield report_at(UNRESOLVED, model, jobset, (*path, *where), message, **more)
+
+
+def check_own_labels(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Warn if affinities or spread constraints select pods by the job's name without run number and hash."""
+    if jobset.name == model.title:
+        return
+    of_job = re.compile(rf"{re.escape(model.title)}-[a-z0-9-]+-\d+")
+    for start, pod in pod_specs(jobset.data):
+        for path in paths({part: pod.get(part) for part in ("affinity", "topologySpreadConstraints")}):
+            if "labelSelector" not in path or not isinstance(value := get(pod, *path), str):
+                continue
+            key = path[-1] if path[-2] == "matchLabels" else get(pod, *path[:-2], "key")
+            term = get(pod, *path[: path.index("labelSelector")])
+            is_own = value == model.title if key == JOBSET_LABEL else key in JOB_NAMES and of_job.fullmatch(value)
+            if is_own and not (get(term, "namespaces") or get(term, "namespaceSelector")):
+                message = f"no pod has the label {key}: {value}: the name of the JobSet has a run number or a hash"
+                hint = f"instead, list {JOBSET_LABEL} in matchLabelKeys or mismatchLabelKeys beside labelSelector"
+                more = {"severity": Severity.WARNING, "found": value, "hint": hint}
+                yield report_at(UNRESOLVED, model, jobset, (*start, *path), message, **more)
 
 
 def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:

@@ -140,6 +140,9 @@ def _in_the_way(file: NewFile) -> Finding:
 
 
 def _counted(files: Sequence[NewFile]) -> str:
-    jobs = sum(file.path.startswith("jobs/") for file in files)
-    runtimes = len(files) - jobs
-    return f"{counted(jobs, 'TrainJob')} and {counted(runtimes, 'new runtime')}"
+    new = [file.path for file in files if not file.replaces]
+    jobs = sum(path.startswith("jobs/") for path in new)
+    texts = [f"{counted(jobs, 'TrainJob')} and {counted(len(new) - jobs, 'new runtime')}"] if new else []
+    if edited := len(files) - len(new):
+        texts.append(counted(edited, "edited file"))
+    return ", and ".join(texts)

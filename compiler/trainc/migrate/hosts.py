@@ -13,8 +13,8 @@ from trainc.kube.names import DNS1123_SUBDOMAIN_MAX_LENGTH
 from trainc.kube.pods import APP_ARMOR
 from trainc.migrate.documents import Old
 from trainc.migrate.jobs import Replicas, texts
+from trainc.upstream import JOBSET_LABEL
 
-JOBSET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
 OF_JOBS: Final = (
     "training.kubeflow.org/job-name",
     "pytorch-job-name",

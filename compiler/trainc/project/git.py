@@ -87,11 +87,16 @@ def settings_in(handle: int, pattern: str) -> list[str]:
 
 
 def remote_and_branch(root: Path) -> tuple[str, str]:
-    """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
+    """Return the URL of the remote origin and the name of its default branch; empty if unknown.
+
+    git knows that name only after a clone or a recent fetch. The current branch may be one for a pull request.
+    """
     try:
         remote = _line(root, "config", "--get", "remote.origin.url")
         head = _line(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
-        return remote, head or _line(root, "symbolic-ref", "--short", "HEAD")
+        known = branches_and_tags(root)
+        usual = next((name for name in ("main", "master") if name in known or f"origin/{name}" in known), "")
+        return remote, head or usual or _line(root, "symbolic-ref", "--short", "HEAD")
     except RevisionError:
         return "", ""
 
