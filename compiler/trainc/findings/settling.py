@@ -89,8 +89,7 @@ class ReportRules(Struct, frozen=True):
 
     def stops(self, findings: Iterable[Finding]) -> bool:
         """Return whether the reported findings of a job include an error, so that it is not compiled further."""
-        has_settings = self.severities or self.floor or self.suppressions.covered
-        return has_errors(self.settle(findings) if has_settings else findings)
+        return has_errors(self.settle(findings))
 
     def finish(
         self,
