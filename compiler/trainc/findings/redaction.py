@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -300,12 +299,6 @@ def masked_at(found: Sequence[Hidden], value: Json) -> Json:
     return masking(frozenset(each.text for each in found))(value) if isinstance(value, str) else value
 
 
-_MOST_ALTERNATIVES: Final = 100
-"""The most texts that Python's regular expressions look for one after the other."""
-
-_MOST_COMPARED: Final = 4000
-"""The most characters of such texts together, all of which may be compared at each position."""
-
 _LONGEST_ALTERNATIVE: Final = 1000
 """The most characters of a text that a regular expression looks for; longer ones are replaced one by one."""
 
@@ -313,31 +306,23 @@ _LONGEST_ALTERNATIVE: Final = 1000
 @lru_cache(maxsize=4)
 def masking(texts: frozenset[str]) -> Callable[[str], str]:
     """Return a function that masks any of the texts in a value."""
+    import re2  # type: ignore[import-untyped]
+
     # Longest first: one secret may begin as another does.
     forms = sorted(texts, key=lambda form: (-len(form), form))
     long = [form for form in forms if len(form) > _LONGEST_ALTERNATIVE]
-    without_short = _masking_short(forms[len(long) :])
-
-    def without(value: str) -> str:
-        for form in long:
-            value = value.replace(form, MASK)
-        return without_short(value)
-
-    return without
-
-
-def _masking_short(forms: Sequence[str]) -> Callable[[str], str]:
-    if len(forms) <= _MOST_ALTERNATIVES and sum(map(len, forms)) <= _MOST_COMPARED:
-        return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
-    import re2  # type: ignore[import-untyped]
-
+    short = forms[len(long) :]
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
     options.log_errors = False
     options.max_mem = 1 << 30
-    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in forms), options)
+    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in short), options)
 
     def without(value: str) -> str:
+        for form in long:
+            value = value.replace(form, MASK)
+        if not short:
+            return value
         found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
         return found.decode("utf-8", "surrogatepass")
 
