@@ -118,8 +118,6 @@ class ReportRules(Struct, frozen=True):
     def _silenced(self, of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
         """Yield each finding that a comment suppresses, once."""
         suppresses = self.suppressions.suppresses
-        if not self.suppressions.covered:
-            return
         rows = (JobFindings(job.name, tuple(filter(suppresses, job.findings))) for job in jobs)
         for finding in collapse(filter(suppresses, of_inputs), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
