@@ -127,6 +127,12 @@ def test_a_copy_of_a_runtime_has_its_texts(value: str) -> None:
     assert "# A copy of r." in text
 
 
+def test_the_description_above_a_runtime_that_begins_with_a_byte_order_mark() -> None:
+    text = emit(CATALOG["torch-distributed"].data)
+    (document,), _ = load(Source("runtimes/a.yaml", f"\ufeff# Our torch. It is new.\n{text}"))
+    assert Runtime(document).description == "Our torch"
+
+
 def test_a_copy_of_a_runtime_may_use_an_anchor_again() -> None:
     labels = 'metadata: {name: r, labels: {a: &a "1", b: &a "2", c: *a}}'
     source = Source("runtimes/r.yaml", builders.runtime(name="r").replace("metadata: {name: r}", labels, 1))

@@ -91,17 +91,17 @@ def with_project(
     return findings
 
 
-def revision_of(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:
+def revision_of(root: Path, revision: str | None, paths: Iterable[str], option: str) -> Revision | None:
     """Read the revision of an option; None without one. Raises BadParameter for a revision that cannot be read.
 
-    ``paths`` are further files and folders, relative to ``folder``; those outside of root are skipped.
+    ``paths`` are further files and folders; those outside of root are skipped.
     """
     if revision is None:
         return None
     from trainc.project.revisions import read_revision
 
     with revision_errors(option):
-        return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
+        return read_revision(root, revision, [name for path in paths if (name := name_below(root, Path.cwd(), path))])
 
 
 def reading(*, quiet: bool) -> Watch:

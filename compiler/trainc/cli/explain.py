@@ -66,22 +66,19 @@ def command(
     if what is None:
         echo(listing(), nl=False)
         return CLEAN
-    if what.upper() not in CODES and _explain_field(what, output, recursive=recursive):
+    if what.upper() in CODES:
+        echo(page(what.upper()), nl=False)
         return CLEAN
-    if what.upper() not in CODES:
-        from difflib import get_close_matches
+    if _explain_field(what, output, recursive=recursive):
+        return CLEAN
+    from difflib import get_close_matches
 
-        from trainc.cli.explainjob import jobs_called
+    from trainc.cli.explainjob import jobs_called
 
-        near = get_close_matches(what.upper(), CODES, 3, 0.7) or jobs_called(project_root(Path.cwd(), root), what)[:3]
-        hint = (
-            f", did you mean {' or '.join(near)}?"
-            if near
-            else ("; codes look like TC101, fields like trainjob.spec.trainer, jobs like NAMESPACE/JOB")
-        )
-        raise click.BadParameter(f"unknown code {what!r}{hint}", param_hint="CODE")
-    echo(page(what.upper()), nl=False)
-    return CLEAN
+    hint = "; codes look like TC101, fields like trainjob.spec.trainer, jobs like NAMESPACE/JOB"
+    if near := get_close_matches(what.upper(), CODES, 3, 0.7) or jobs_called(project_root(Path.cwd(), root), what)[:3]:
+        hint = f", did you mean {' or '.join(near)}?"
+    raise click.BadParameter(f"unknown code {what!r}{hint}", param_hint="CODE")
 
 
 def _explain_field(what: str, output: str, *, recursive: bool) -> bool:

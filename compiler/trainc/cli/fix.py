@@ -97,8 +97,8 @@ def command(
     )
     whole = [read_tree(root, JOBS), platform, *(Inputs(own.sources) for own in (configuration, lock))]
     chosen = read_paths(root, paths)
-    inputs, crds = merge(chosen if given else whole), read_crds(root, Path.cwd(), crd_dirs)
-    before = revision_of(root, base, Path.cwd(), paths, "'--base'")
+    inputs, crds = merge(chosen if given else whole), read_crds(root, crd_dirs)
+    before = revision_of(root, base, paths, "'--base'")
 
     def compiled(files: Files) -> Outcome:
         config, findings = parse_config(_with(configuration, files), _with(lock, files))

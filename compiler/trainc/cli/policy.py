@@ -44,9 +44,8 @@ def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tu
     result with what it expects. Without PATHs, policies and validations that fail
     in no test are listed as well. Exit 1 if a test fails.
     """
-    folder = Path.cwd()
-    platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
-    crds = read_crds(root, folder, crd_dirs)
+    platform, inputs = read_platform(root), read_policy_tests(root, paths)
+    crds = read_crds(root, crd_dirs)
     read = [read_cases(source) for source in inputs.sources]
     cases = tuple(case for found, _ in read for case in found)
     others = [

@@ -87,9 +87,9 @@ class Progress:
         self.due = _NEVER if stream is None else now + (LOG_PERIOD if columns is None else PATIENCE)
         self.samples = deque([(now, 0)])
 
-    def advance(self, count: int = 1) -> None:
-        """Count finished items, and update the display if it is due."""
-        self.done += count
+    def advance(self) -> None:
+        """Count a finished item, and update the display if it is due."""
+        self.done += 1
         if self.stream is None or (now := self.clock()) < self.due:
             return
         state = self.done, self.total, self._rate(now)

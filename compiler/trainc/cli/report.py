@@ -75,7 +75,7 @@ def command(
     if reporter.fails(findings):
         return reporter.report(findings)
     inputs = read_project(root)
-    if target is not None and _is_input(target, root, (*inputs.sources, *read_policy_tests(root, root).sources)):
+    if target is not None and _is_input(target, root, (*inputs.sources, *read_policy_tests(root).sources)):
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
     rows: Rows = {}
     execute = without_objects(executor_of(1, quiet=reporter.quiet), rows)  # other processes return no objects

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, echo, echo_line
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, echo, echo_line, is_terminal
 from trainc.findings import Finding, Severity, Silenced, has_errors
 from trainc.findings.display import counted
 from trainc.findings.formats import FORMATS, as_sarif
@@ -109,8 +109,7 @@ class Reporter(msgspec.Struct, frozen=True):
 
     @property
     def _terminal(self) -> bool:
-        stream = sys.stderr if self.aside else sys.stdout
-        return stream is not None and stream.isatty()  # a stream that the caller closed is None
+        return is_terminal(sys.stderr if self.aside else sys.stdout)
 
     @property
     def style(self) -> tuple[str | bool, ...]:
@@ -134,7 +133,7 @@ class Reporter(msgspec.Struct, frozen=True):
 
 def is_coloured() -> bool:
     """Return whether standard output may be coloured."""
-    return _colour(sys.stdout is not None and sys.stdout.isatty())
+    return _colour(is_terminal(sys.stdout))
 
 
 def _colour(terminal: bool) -> bool:

@@ -77,11 +77,10 @@ def command(
     runtimes. The policies and severities of that revision, or of --policies-from,
     apply as well, and settings that are less strict since then are reported.
     """
-    folder = Path.cwd()
     config, of_config = load_config(root)
     inputs = read_paths(root, paths)
-    crds = read_crds(root, folder, crd_dirs)
-    before = revision_of(root, base, folder, paths, "'--base'")
+    crds = read_crds(root, crd_dirs)
+    before = revision_of(root, base, paths, "'--base'")
     special = bool(paths or crd_dirs) or before is not None or policies_from is not None
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
@@ -89,7 +88,7 @@ def command(
     beside = (*source_overrides(root), *(unreadable_clones(root, config.data) if before is not None else ()))
 
     def compiled(cache: RunCache | None) -> Outcome:
-        platform = read_others(root, (name_below(root, folder, path) for path in paths), config)
+        platform = read_others(root, (name_below(root, Path.cwd(), path) for path in paths), config)
         chosen = inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]
         merged = merge([*chosen, platform, Inputs((), beside)])
         return compile_for(
@@ -126,7 +125,7 @@ def _standard(
 
     ``inputs`` and ``config`` are the current ones.
     """
-    before = base if revision is None else revision_of(root, revision, root, (), "'--policies-from'")
+    before = base if revision is None else revision_of(root, revision, (), "'--policies-from'")
     if before is None:
         return None
     if not (before.sources or before.settings or before.output):

@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, escape, escaped, suspicious
+from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, escape, escaped
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.kube.gojson import decimal
 
@@ -71,7 +71,7 @@ def emit_inert(data: JsonObject) -> str:
     Strings that contain any are double-quoted, with an escape for each.
     """
     text = emit(data)
-    if not suspicious(text) or not acts(text):
+    if not acts(text):
         return text
     text = emit(as_object(mapped(data, _quoted)))  # keys are quoted, too
     return COMMAND.sub(r"#\\x23", HIDDEN.sub(_escape, text))

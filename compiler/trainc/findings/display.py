@@ -201,17 +201,8 @@ _STRANGE = lazy(r"[^\n\t -~]")
 _OURS = lazy(r"(?:error|warning|notice) (?:file=|title=TC[0-9]{3} )")
 
 
-def suspicious(text: str) -> bool:
-    """Return whether a text may contain anything to escape, by a fast check."""
-    if "##" in text or "::" in text or not text.isascii():
-        return True
-    return not text.replace("\n", "").replace("\t", "").isprintable()
-
-
 def escape_text(text: str, colour: bool = False) -> str:
     """Escape text for a terminal or a log, or Markdown. ``colour`` keeps the escape sequences of colours."""
-    if not suspicious(text):
-        return text
     pattern = _HIDDEN_BUT_COLOURS if colour else HIDDEN
     text = pattern.sub(lambda match: match[0] if len(match[0]) > 1 else escape(match), text)
     return LINE_COMMAND.sub(r"\1\\x3a:", COMMAND.sub(r"#\\x23", text))
@@ -219,15 +210,13 @@ def escape_text(text: str, colour: bool = False) -> str:
 
 def escape_github(text: str) -> str:
     """Escape annotations of GitHub: only lines that begin as ours do remain commands."""
-    if not suspicious(text):
-        return text
     lines = HIDDEN.sub(escape, COMMAND.sub(r"#\\x23", text)).split("\n")
     return "\n".join(line if _OURS.match(line, 2) else LINE_COMMAND.sub(r"\1\\x3a:", line) for line in lines)
 
 
 def escape_json(text: str) -> str:
     """Escape JSON. Characters outside of ASCII that are safe to show remain."""
-    return COMMAND.sub(r"#\\u0023", HIDDEN.sub(_json_escape, text)) if suspicious(text) else text
+    return COMMAND.sub(r"#\\u0023", HIDDEN.sub(_json_escape, text))
 
 
 def _json_escape(match: re.Match[str]) -> str:
@@ -237,8 +226,6 @@ def _json_escape(match: re.Match[str]) -> str:
 
 def escape_xml(text: str) -> str:
     """Escape XML."""
-    if not suspicious(text):
-        return text
     text = _STRANGE.sub(lambda match: f"&#{ord(match[0])};", text)
     return LINE_COMMAND.sub(r"\1&#58;:", COMMAND.sub(r"#&#35;", text))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -200,12 +199,6 @@ def _spans_in(text: str, documents: tuple[Document, ...]) -> tuple[Span, ...]:
     return (*_spans(text, map(known, documents)),)
 
 
-@lru_cache(maxsize=64)
-def _without(text: str, documents: tuple[Document, ...], exact: bool) -> str:
-    text = _masked(text, _spans_in(text, documents))
-    return _NUMBER.sub(MASK, text) if exact else text
-
-
 def _beginning(text: str) -> str:
     """Return the beginning of a long text, without a word that may be a secret whose shape cannot be seen."""
     head = text[:TEXT_WIDTH]
@@ -235,7 +228,12 @@ class Redactor:
         own_words = [value.text for value in values.get(path, ())]
         self.own: Index | None = None
         # Most values found are known to the documents, or masked already, perhaps in quotes.
-        if self.exact and found and found != self.key and _without(found, self.documents, exact=False) not in _MASKS:
+        if (
+            self.exact
+            and found
+            and found != self.key
+            and _masked(found, _spans_in(found, self.documents)) not in _MASKS
+        ):
             own_words.append(found)
             self.own = index(own_words)
         self.quotable: Sequence[str] = ()
@@ -247,8 +245,7 @@ class Redactor:
     def text(self, text: str | None, *, whole: bool = False) -> str | None:
         """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML.
 
-        A long text is cut unless ``whole``. What is only to be hidden in this finding is rarely there, so most findings
-        share the texts that they quote.
+        A long text is cut unless ``whole``.
         """
         if text is None:
             return text
@@ -263,8 +260,6 @@ class Redactor:
         quotes = _QUOTES.finditer(text) if self.quotable else ()
         words = (quote for quote in quotes if quote[2].strip(_INDICATORS))
         own += (word.span(2) for word in words if any(word[2] in each for each in self.quotable))
-        if not own:
-            return _without(text, self.documents, self.exact)
         text = _masked(text, merged((*_spans_in(text, self.documents), *own)))
         return _NUMBER.sub(MASK, text) if self.exact else text
 
@@ -304,12 +299,6 @@ def masked_at(found: Sequence[Hidden], value: Json) -> Json:
     return masking(frozenset(each.text for each in found))(value) if isinstance(value, str) else value
 
 
-_MOST_ALTERNATIVES: Final = 100
-"""The most texts that Python's regular expressions look for one after the other."""
-
-_MOST_COMPARED: Final = 4000
-"""The most characters of such texts together, all of which may be compared at each position."""
-
 _LONGEST_ALTERNATIVE: Final = 1000
 """The most characters of a text that a regular expression looks for; longer ones are replaced one by one."""
 
@@ -317,31 +306,23 @@ _LONGEST_ALTERNATIVE: Final = 1000
 @lru_cache(maxsize=4)
 def masking(texts: frozenset[str]) -> Callable[[str], str]:
     """Return a function that masks any of the texts in a value."""
+    import re2  # type: ignore[import-untyped]
+
     # Longest first: one secret may begin as another does.
     forms = sorted(texts, key=lambda form: (-len(form), form))
     long = [form for form in forms if len(form) > _LONGEST_ALTERNATIVE]
-    without_short = _masking_short(forms[len(long) :])
-
-    def without(value: str) -> str:
-        for form in long:
-            value = value.replace(form, MASK)
-        return without_short(value)
-
-    return without
-
-
-def _masking_short(forms: Sequence[str]) -> Callable[[str], str]:
-    if len(forms) <= _MOST_ALTERNATIVES and sum(map(len, forms)) <= _MOST_COMPARED:
-        return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
-    import re2  # type: ignore[import-untyped]
-
+    short = forms[len(long) :]
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
     options.log_errors = False
     options.max_mem = 1 << 30
-    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in forms), options)
+    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in short), options)
 
     def without(value: str) -> str:
+        for form in long:
+            value = value.replace(form, MASK)
+        if not short:
+            return value
         found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
         return found.decode("utf-8", "surrogatepass")
 
@@ -444,11 +425,12 @@ def _regions_of(documents: Iterable[Document]) -> _Regions:
     return sorted(regions)
 
 
-@lru_cache(maxsize=4)
-def _lines_of(source: Source) -> tuple[str, list[int]]:
-    """Return the text of a source without its byte order mark, and where each line begins."""
-    text = source.decoded().removeprefix("\ufeff")
-    return text, [0, *(match.end() for match in re.finditer("\n", text))]
+def _between(lines: Sequence[str], start: Mark, end: Mark) -> str:
+    """Return the text between two marks; the second may be below the last line."""
+    part = lines[start.line - 1 : end.line]
+    text = "\n".join(part)
+    behind = len(part[-1]) - end.column + 1 if end.line <= len(lines) else 0
+    return text[start.column - 1 : len(text) - behind]
 
 
 @lru_cache(maxsize=64)
@@ -461,11 +443,7 @@ def _regions(document: Document, after: Mark = _END) -> _Regions:
     found = hidden(document)
     if not found:
         return ()
-    text, starts = _lines_of(document.source)
-
-    def offset(mark: Mark) -> int:
-        return starts[mark.line - 1] + mark.column - 1 if mark.line <= len(starts) else len(text)
-
+    lines = lines_of(document.source)
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
     regions = []
     for mark, group in groupby(ordered, key=itemgetter(0)):  # all that << merges has its mark
@@ -480,7 +458,7 @@ def _regions(document: Document, after: Mark = _END) -> _Regions:
             values = [each for path in paths for each in found[path]]
             # A value that is not verbatim there is folded, or has escapes.
             is_hidden = any(each.whole for each in values)
-            if is_hidden or not _has_all(text[offset(mark) : offset(end)], (each.text for each in values)):
+            if is_hidden or not _has_all(_between(lines, mark, end), (each.text for each in values)):
                 regions.append((mark, end, isinstance(paths[0][-1], str)))
     return tuple(regions)
 

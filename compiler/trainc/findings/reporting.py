@@ -15,7 +15,7 @@ from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.redaction import Redactor
-from trainc.findings.secrets import Hidden, hidden, may_hold, private_keys, tokens
+from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
 from trainc.inputs.source import Document
 
 _NEAR = 0.65
@@ -183,9 +183,8 @@ def secrets_in_plain_text(
         step = path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]
         what = f"variable {name}" if isinstance(name, str) else str(step)
         text = f"{path[-1]}: {get(document.data, *path)}"
-        has_shape = may_hold(text.lower())
-        if has_shape and next(private_keys(text), None) is not None:
+        if any(private_keys(text)):
             severity = Severity.WARNING if faithful else None
             yield report(PRIVATE_KEY, document, path, f"{what} contains a private key in plain text", severity=severity)
-        elif (has_shape and next(tokens(text), None) is not None) or any(map(by_name, values)):
+        elif any(tokens(text)) or any(map(by_name, values)):
             yield report(PLAIN_TEXT, document, path, f"{what} seems to contain a secret in plain text")

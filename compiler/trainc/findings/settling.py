@@ -89,8 +89,7 @@ class ReportRules(Struct, frozen=True):
 
     def stops(self, findings: Iterable[Finding]) -> bool:
         """Return whether the reported findings of a job include an error, so that it is not compiled further."""
-        has_settings = self.severities or self.floor or self.suppressions.covered
-        return has_errors(self.settle(findings) if has_settings else findings)
+        return has_errors(self.settle(findings))
 
     def finish(
         self,
@@ -119,8 +118,6 @@ class ReportRules(Struct, frozen=True):
     def _silenced(self, of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
         """Yield each finding that a comment suppresses, once."""
         suppresses = self.suppressions.suppresses
-        if not self.suppressions.covered:
-            return
         rows = (JobFindings(job.name, tuple(filter(suppresses, job.findings))) for job in jobs)
         for finding in collapse(filter(suppresses, of_inputs), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)

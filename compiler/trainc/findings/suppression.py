@@ -151,7 +151,7 @@ class Suppressions(Struct, frozen=True):
             (each.source, each.index): {
                 path: lines[mark.line] for path, mark in each.marks().items() if mark.line in lines
             }
-            for each in (documents if by_source else ())
+            for each in documents
             if (lines := by_source.get(each.source))
         }
         return cls(tuple(ignores), tuple(findings), covered, locked)
@@ -169,7 +169,7 @@ class Suppressions(Struct, frozen=True):
 
     def suppresses(self, finding: Finding) -> bool:
         """Return whether a comment suppresses the finding."""
-        return bool(self.covered) and self._lock(finding) is None and self.covering(finding) is not None
+        return self._lock(finding) is None and self.covering(finding) is not None
 
     def _lock(self, finding: Finding) -> str | None:
         """Return why no comment can suppress a finding, or None if one can."""
@@ -184,7 +184,7 @@ class Suppressions(Struct, frozen=True):
     def powerless(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield a warning for each comment that applies to a finding that no comment can suppress."""
         reported: set[tuple[Ignore, str]] = set()
-        for finding in findings if self.covered else ():
+        for finding in findings:
             reason = self._lock(finding)
             ignore = self.covering(finding) if reason is not None else None
             if ignore is not None and (ignore, finding.code) not in reported:
@@ -200,8 +200,6 @@ class Suppressions(Struct, frozen=True):
 
         ``partial`` are sources of which this run does not detect all findings, ``skipped`` are codes that it skips.
         """
-        if not self.ignores:
-            return
         used = {(self.covering(finding), finding.code) for finding in findings}
         for ignore in self.ignores:
             for code, document in ignore.codes.items():

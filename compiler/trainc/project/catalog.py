@@ -7,7 +7,6 @@ directly above it.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -17,8 +16,9 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.documents.classify import Key, classify, identity
 from trainc.findings import Finding
+from trainc.findings.redaction import lines_of
 from trainc.inputs.settings import read_settings
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import builtin_sources, reference
 from trainc.plugins.base import ancestor, pod_containers
@@ -166,14 +166,9 @@ def read_catalog(root: Path, config: Config) -> Catalog:
     )
 
 
-@lru_cache(maxsize=8)
-def _lines(source: Source) -> list[str]:
-    return source.decoded().splitlines()
-
-
 def _comment_above(document: Document) -> str:
     """Return the comment directly above a document, or an empty text."""
-    lines = _lines(document.source)
+    lines = lines_of(document.source)
     before = range(document.locate(()).line - 2, -1, -1)
     above = [*takewhile(lambda line: line.startswith("#"), map(lines.__getitem__, before))]
     return " ".join(line.lstrip("#").strip() for line in reversed(above) if not line.startswith(MODELINE))

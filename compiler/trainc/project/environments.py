@@ -302,9 +302,9 @@ def unused_everywhere(
             yield finding
 
 
-def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
-    """Read the folders of --crd-dir, relative to ``folder``, at any depth; one without a CRD is a finding."""
-    return crds_in((directory, read_given(root, folder, directory)) for directory in directories)
+def read_crds(root: Path, directories: Iterable[str]) -> Inputs:
+    """Read the folders of --crd-dir, at any depth; one without a CRD is a finding."""
+    return crds_in((directory, read_given(root, Path.cwd(), directory)) for directory in directories)
 
 
 def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:

@@ -80,10 +80,10 @@ def first_bytes(handle: int, size: int, block: int = _BLOCK) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def read_regular(path: str | Path, limit: int = MAX_OUTPUT) -> bytes | None:
+def read_regular(path: str | Path) -> bytes | None:
     """Return the content of a regular file; None for anything else, and if it is too large or cannot be read."""
     try:
-        return read_open(open_regular(path), limit)
+        return read_open(open_regular(path), MAX_OUTPUT)
     except OSError:
         return None
 

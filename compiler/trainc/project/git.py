@@ -20,8 +20,7 @@ from trainc.findings.display import is_printable
 from trainc.project.files import Kind
 from trainc.project.links import real_path, top_of
 
-LINK: Final = "120000"
-KINDS: Final = {"100644": Kind.FILE, "100755": Kind.FILE, LINK: Kind.LINK, "040000": Kind.FOLDER}
+KINDS: Final = {"100644": Kind.FILE, "100755": Kind.FILE, "120000": Kind.LINK, "040000": Kind.FOLDER}
 """The kinds of entries by their mode; others are submodules."""
 
 _ENVIRONMENT: Final = {

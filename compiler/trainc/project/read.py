@@ -318,10 +318,10 @@ def read_stdin(stream: BinaryIO) -> Inputs:
     )
 
 
-def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
-    """Read policies/tests/, or the given files and folders, relative to ``folder``."""
+def read_policy_tests(root: Path, paths: Iterable[str] = ()) -> Inputs:
+    """Read policies/tests/, or the given files and folders."""
     if paths:
-        return merge(read_given(root, folder, path, tests=True) for path in paths)
+        return merge(read_given(root, Path.cwd(), path, tests=True) for path in paths)
     return read_given(root, root, POLICY_TESTS, tests=True) if leads_to_folder(root / POLICY_TESTS) else Inputs()
 
 

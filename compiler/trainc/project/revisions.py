@@ -12,14 +12,14 @@ import posixpath
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from trainc.findings import has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
 from trainc.project.files import LIMIT, MAX_FILES, MAX_TOTAL, OWNED, Blob, Kind
-from trainc.project.git import KINDS, LINK, RevisionError, commit_of, git, prefix_of, reader, top_for, without_content
+from trainc.project.git import KINDS, RevisionError, commit_of, git, prefix_of, reader, top_for, without_content
 from trainc.project.links import RealPaths
 from trainc.project.listing import MOST_LINKED
 from trainc.project.names import (
@@ -34,8 +34,6 @@ from trainc.project.names import (
     is_read,
     is_shown,
 )
-
-_FOLDER: Final = "040000"
 
 
 def _environment(name: str) -> str:
@@ -83,7 +81,7 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     entries = _entries(root, revision, OUT)
     shown = _files(entries, lambda name: name.lower().endswith(SUFFIXES) and not is_hidden(name))
     files = {entry.name: Blob(entry.name, entry.content, read) for entry in shown}
-    return files, {entry.name: KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
+    return files, {entry.name: entry.kind for entry in entries}
 
 
 def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
@@ -95,16 +93,17 @@ def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
     places = [posixpath.normpath(prefix + path) for path in paths]
     listed = _listing(root, commit, *places)
     out = f"{prefix}{OUT}/"
-    links = {entry.name: entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(out)}
+    links = {entry.name: entry for entry in listed if entry.kind is Kind.LINK and not f"{entry.name}/".startswith(out)}
     if links:
         whole = _listing(root, commit)
-        texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
+        texts = _contents(root, [entry for entry in whole if entry.kind is Kind.LINK])
         tree = _Tree(whole, texts, prefix, str(top_for(root)))
         listed = [entry for entry in listed if entry.name not in links]
         for place in places:
             found = sorted(name for name in links if is_shown(name, place))
             listed += tree.behind([links.pop(name) for name in found])
-    return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
+    below = [entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix)]
+    return sorted(below, key=lambda entry: entry.name)
 
 
 def _listing(root: Path, commit: str, *paths: str) -> list[_Entry]:
@@ -113,7 +112,7 @@ def _listing(root: Path, commit: str, *paths: str) -> list[_Entry]:
     for line in filter(None, listing.split(b"\0")):
         head, _, name = line.partition(b"\t")
         mode, _, content, size = head.decode("ascii").split()
-        found.append(_Entry(os.fsdecode(name), mode, content, size))
+        found.append(_Entry(os.fsdecode(name), KINDS.get(mode, Kind.OTHER), content, size))
     return found
 
 
@@ -125,7 +124,7 @@ def _sources(root: Path, entries: Iterable[_Entry], wanted: Callable[[str], bool
 
 def _files(entries: Iterable[_Entry], wanted: Callable[[str], bool]) -> list[_Entry]:
     """Return the regular files with a wanted name and within the size limit."""
-    return [e for e in entries if KINDS.get(e.mode) is Kind.FILE and wanted(e.name) and _size(e) <= LIMIT]
+    return [e for e in entries if e.kind is Kind.FILE and wanted(e.name) and _size(e) <= LIMIT]
 
 
 def _size(entry: _Entry) -> int:
@@ -147,10 +146,10 @@ def _contents(root: Path, entries: Sequence[_Entry]) -> dict[str, bytes]:
 
 
 class _Entry(NamedTuple):
-    """What a revision has at a path: git's mode, the hash of the content, and the size of a file."""
+    """What a revision has at a path: its kind, the hash of the content, and the size of a file."""
 
     name: str
-    mode: str
+    kind: Kind
     content: str
     size: str
 
@@ -196,7 +195,7 @@ class _Tree:
             if target is None or entry is None or any(f"{each}/".startswith(f"{target}/") for each in folders):
                 continue
             found.append(entry._replace(name=way.name))
-            if entry.mode != _FOLDER:
+            if entry.kind is not Kind.FOLDER:
                 continue
             linked += 1
             if linked > MOST_LINKED:
@@ -206,7 +205,7 @@ class _Tree:
                 inside[target] = self._inside(target)
             for each in inside[target]:
                 name = way.name + each.name[len(target) :]
-                if each.mode == LINK:
+                if each.kind is Kind.LINK:
                     waiting.append(_Way(name, each.name, folders))
                 else:
                     found.append(each._replace(name=name))
@@ -221,19 +220,21 @@ class _Tree:
         return [each for each in (self.entries[name] for name in names) if self._may_lead_to_inputs(each)]
 
     def _may_lead_to_inputs(self, entry: _Entry) -> bool:
-        end = self.entries.get(self._resolve(entry.name) or "") if entry.mode == LINK else entry
-        is_folder = entry.mode == LINK and end is not None and end.mode == _FOLDER
-        return is_folder or (end is not None and entry.name.lower().endswith(SUFFIXES))
+        if entry.kind is not Kind.LINK:
+            return entry.name.lower().endswith(SUFFIXES)
+        end = self.entries.get(self._resolve(entry.name) or "")
+        return end is not None and (end.kind is Kind.FOLDER or entry.name.lower().endswith(SUFFIXES))
 
     def _resolve(self, path: str) -> str | None:
         """Return a path without links; None if it leads out of the project, or is in a loop."""
         found = self._below_top(self.paths.of(f"{self.top}/{path}"))
         entry = self.entries.get(found)
-        return found if entry is not None and entry.mode != LINK and f"{found}/".startswith(self.home) else None
+        is_end = entry is not None and entry.kind is not Kind.LINK
+        return found if is_end and f"{found}/".startswith(self.home) else None
 
     def _text(self, place: str) -> str | None:
         entry = self.entries.get(self._below_top(place))
-        return os.fsdecode(self.texts[entry.content]) if entry is not None and entry.mode == LINK else None
+        return os.fsdecode(self.texts[entry.content]) if entry is not None and entry.kind is Kind.LINK else None
 
     def _below_top(self, place: str) -> str:
         """Return the path in the repository of an absolute one; empty if it is not below the top."""
