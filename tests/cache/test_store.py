@@ -120,6 +120,12 @@ def test_where_nothing_can_be_written_nothing_is_said(tmp_path: Path) -> None:
     assert load(store) is None
 
 
+def test_a_time_that_does_not_fit_into_64_bits_is_not_stored(store: Store) -> None:
+    year_1 = -62_135_596_800 * 10**9  # the time of files in some file systems in user space
+    store.save("jobs", [year_1])
+    assert load(store) == STORED
+
+
 def test_a_full_disk_leaves_what_was_there(store: Store, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -54,6 +54,21 @@ def test_many_files_that_do_not_reach_the_disk_are_not_renamed(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def test_a_file_system_that_is_read_only_is_reported_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There, removing a file that does not exist fails as well."""
+
+    def fail(path: str | Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(path))
+
+    monkeypatch.setattr("builtins.open", fail)
+    monkeypatch.setattr(os, "unlink", fail)
+    with pytest.raises(OSError, match="Read-only file system") as error:
+        putfile.replace_file(str(tmp_path / "x.yaml"), b"new")
+    assert error.value.filename == str(tmp_path / "x.yaml")
+
+
 def test_a_temporary_file_of_another_run_stays(tmp_path: Path) -> None:
     other = tmp_path / f".trainc-{os.getpid()}-0.tmp"
     other.write_bytes(b"half")

@@ -67,7 +67,8 @@ class Store(msgspec.Struct, frozen=True):
 
     def save(self, name: str, value: object) -> None:
         """Replace a value. A failure is not reported: the next run has no cache."""
-        with contextlib.suppress(OSError, UnicodeEncodeError):  # such as the name of a file that is not UTF-8
+        # msgpack cannot encode the name of a file that is not UTF-8, or a time before 1677.
+        with contextlib.suppress(OSError, UnicodeEncodeError, OverflowError):
             data = msgspec.msgpack.encode(value)
             if not self.make_folder():
                 return

@@ -507,7 +507,11 @@ def _write_beside(written: list[str], path: str, data: bytes, *, sync: bool, kee
 
 def _remove(files: Iterable[str]) -> None:
     for name in files:
-        Path(name).unlink(missing_ok=True)
+        try:
+            Path(name).unlink(missing_ok=True)
+        except OSError:  # a read-only file system also refuses to remove what does not exist
+            if os.path.lexists(name):
+                raise
 
 
 def _sync(handle: int) -> None:
