@@ -465,8 +465,7 @@ def _of_jobset(new: Document, old: Document) -> Iterator[tuple[str, str] | Findi
     if resource is None:
         yield unreadable(new, f"unknown version of JobSet: {new.data['apiVersion']}", old=False)
         return
-    stored = [as_stored(resource, document, created=True) for document in (new, old)]
-    after, before = stored
+    after, before = (as_stored(resource, document, created=True) for document in (new, old))
     if isinstance(after, Finding):
         yield unreadable(new, after.message, old=False)
     elif isinstance(before, Finding):

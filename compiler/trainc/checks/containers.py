@@ -13,10 +13,11 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
-from trainc.gitops.pods import POD, replicated_jobs, replicated_pods
+from trainc.gitops.pods import replicated_jobs, replicated_pods
 from trainc.inputs.source import Document
 from trainc.kube.pods import IMAGE, gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
+from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
 
@@ -43,10 +44,10 @@ def containers(
 ) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
     """Yield path, replicated job and container of all containers of a JobSet, or of that in a runtime at TEMPLATE."""
     for path, job in replicated_jobs(as_object(get(data, *prefix))):
-        pod = as_object(get(job, *POD))
+        pod = as_object(get(job, *POD_SPEC))
         for kind in kinds:
             for number, container in enumerate(objects(pod.get(kind))):
-                yield (*prefix, *path, *POD, kind, number), job, container
+                yield (*prefix, *path, *POD_SPEC, kind, number), job, container
 
 
 def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -54,11 +55,6 @@ def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
     for key in ("command", "args"):
         for index, word in enumerate(as_list(container.get(key))):
             yield (key, index), str(word)
-
-
-def command_line(container: JsonObject) -> str:
-    """Return a container's command line, for searches."""
-    return " ".join(word for _, word in words(container))
 
 
 def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:

@@ -58,13 +58,9 @@ def free_runs(jobs: Iterable[Document], environments: Iterable[Settings]) -> Cal
     """Return a function that returns the next run number of a TrainJob; ``jobs`` have names that are taken."""
     mappings = [settings.namespaces for settings in environments]
 
-    @cache  # hardly any jobs have a namespace of their own
-    def in_clusters(home: str) -> frozenset[str]:
-        return frozenset(mapping.get(home, home) for mapping in mappings)
-
     def names(job: Document) -> tuple[str, frozenset[str]]:
         home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
-        return name, in_clusters(home)
+        return name, frozenset(mapping.get(home, home) for mapping in mappings)
 
     taken = {(namespace, name) for name, namespaces in map(names, jobs) for namespace in namespaces}
 
