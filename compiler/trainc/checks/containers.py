@@ -13,7 +13,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
-from trainc.gitops.pods import replicated_jobs, replicated_pods
+from trainc.gitops.pods import claim_templates, replicated_jobs, replicated_pods
 from trainc.inputs.source import Document
 from trainc.kube.pods import IMAGE, gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
@@ -65,15 +65,15 @@ def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
             what = "from the pods, with the volume and its mounts" if path[-1] == IMAGE else "from the pods"
             yield (*at, *path), f"{what}: {reason}"
         for index, volume in enumerate(objects(pod.get("volumes"))):
-            yield from _dropped_sources(volume, ("ephemeral", "volumeClaimTemplate"), (*at, "volumes", index))
-    for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for number, _ in enumerate(objects(policy.get("templates"))):
-            yield from _dropped_sources(policy, ("templates", number), ("spec", "volumeClaimPolicies", index))
+            template = get(volume, "ephemeral", "volumeClaimTemplate")
+            yield from _dropped_sources(template, (*at, "volumes", index, "ephemeral", "volumeClaimTemplate"))
+    for path, _, template in claim_templates(jobset):
+        yield from _dropped_sources(template, path)
 
 
-def _dropped_sources(owner: JsonObject, template: Path, at: Path) -> Iterator[tuple[Path, str]]:
-    for key, reason in dropped_sources(as_object(get(owner, *template, "spec"))):
-        yield (*at, *template, "spec", key), f"from the claim, and the volume is empty: {reason}"
+def _dropped_sources(template: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    for key, reason in dropped_sources(as_object(get(template, "spec"))):
+        yield (*path, "spec", key), f"from the claim, and the volume is empty: {reason}"
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from trainc.admission.fields import (
 )
 from trainc.admission.native import faults_of_created_claim
 from trainc.admission.policy.match import Labels, requirements, selects
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get
 from trainc.basics.regex import lazy
 from trainc.checks.controllers import check_controllers
 from trainc.checks.created_pods import (
@@ -48,7 +48,7 @@ from trainc.checks.pod_volumes import TWO_SOURCES
 from trainc.checks.pods import label_keys_in_selectors, pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
-from trainc.gitops.pods import replicated_jobs
+from trainc.gitops.pods import claim_templates, replicated_jobs
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import fits
 from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
@@ -399,12 +399,10 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield from _check_job(model, obj, (*root, "template"), first_job(obj.name, replicated), job, replicated=name)
     for fault in _faults_of_exclusive(obj.data):
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
-    for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
-        for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_of_created_claim(template, "TC812"):
-                subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
-                root = ("spec", "volumeClaimPolicies", i, "templates", j)
-                yield _finding(model, obj, fault, root, subject)
+    for root, _, template in claim_templates(obj.data):
+        for fault in faults_of_created_claim(template, "TC812"):
+            subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
+            yield _finding(model, obj, fault, root, subject)
 
 
 def _check_job(

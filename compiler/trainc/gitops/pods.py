@@ -46,6 +46,13 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
         yield str(job.get("name")), (*path, *POD_SPEC), as_object(get(job, *POD_SPEC))
 
 
+def claim_templates(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
+    """Yield the path of each template of a claim in a JobSet, its policy, and the template."""
+    for number, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for index, template in enumerate(objects(policy.get("templates"))):
+            yield ("spec", "volumeClaimPolicies", number, "templates", index), policy, template
+
+
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
     """Yield the images of an object's pods, of containers and of volumes, with their paths."""
     for path, spec in pod_specs(data):
@@ -131,6 +138,5 @@ def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
             yield "Job", f"{name}-{job.get('name')}-0"
     if get(spec, "network", "enableDNSHostnames") is not False:
         yield "Service", str(get(spec, "network", "subdomain") or name)
-    for claims in objects(spec.get("volumeClaimPolicies")):
-        for claim in objects(claims.get("templates")):
-            yield "PersistentVolumeClaim", f"{get(claim, 'metadata', 'name')}-{name}"
+    for _, _, claim in claim_templates(jobset):
+        yield "PersistentVolumeClaim", f"{get(claim, 'metadata', 'name')}-{name}"
