@@ -16,6 +16,7 @@ from typing import Final
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects, paths
 from trainc.basics.regex import lazy
 from trainc.checks.containers import containers, words
+from trainc.checks.jobs import NUM_NODES
 from trainc.findings import Finding, Severity, report
 from trainc.findings.display import listed
 from trainc.gitops.pods import pod_specs, replicated_pods
@@ -334,7 +335,6 @@ def _is_alone(model: Model, jobset: JsonObject) -> bool:
 
 
 LOCALHOST, SCRIPT = "TC830", "TC835"
-NUM_NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _OPTION: Final = lazy(r"--rdzv[-_]endpoint")
 _ENDPOINT: Final = lazy(r"--rdzv[-_]endpoint[=\s]+[\"']?(?:localhost|127\.0\.0\.1|\[::1\])(?=[:\s\"']|$)")
 _ONE_NODE: Final = lazy(r"--(?:standalone\b|nnodes[=\s]+[\"']?1(?![0-9:]))")

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.admission.native import CLAIM_DEFAULTS, oversized
-from trainc.basics.jsonvalues import Json, Path, as_object, dotted, get
+from trainc.basics.jsonvalues import Json, as_object, dotted, get
 from trainc.checks import check_objects
-from trainc.checks.jobs import check_jobs
+from trainc.checks.jobs import NUM_NODES, check_jobs
 from trainc.findings import Finding, report
 from trainc.findings.reporting import Fault
 from trainc.gitops import naming, passes
@@ -23,7 +23,6 @@ from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import source_of
 from trainc.provenance.origins import with_origins
 
-_NODES: Path = ("spec", "trainer", "numNodes")
 _NAME_TOO_LONG = "TC802"
 _CLAIM = "v1/PersistentVolumeClaim"
 
@@ -79,8 +78,8 @@ def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
         return
     document, where = source_of(model, obj, refused.path)
     hint = None
-    if obj.kind == "ConfigMap" and get(model.job.data, *_NODES) is not None:
-        document, where, hint = model.job, _NODES, "reduce numNodes: the ConfigMap lists every node"
+    if obj.kind == "ConfigMap" and get(model.job.data, *NUM_NODES) is not None:
+        document, where, hint = model.job, NUM_NODES, "reduce numNodes: the ConfigMap lists every node"
     message = f"{obj.name}: {refused.message}"
     yield report(refused.code, document, where, message, severity=model.severity, hint=hint, upstream=refused.upstream)
 
