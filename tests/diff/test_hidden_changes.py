@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from html import unescape
 from json import dumps, loads
 from typing import Any
@@ -20,7 +21,8 @@ from trainc.gitops.flux import kustomization
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER
-from trainc.project.files import OWNED
+from trainc.project.files import OWNED, Kind
+from trainc.project.foreign import foreign
 
 
 def jobset(name: str, container: dict[str, Any], script: str = "") -> dict[str, bytes]:
@@ -814,7 +816,7 @@ def test_a_file_that_lost_its_header_is_still_the_same_object() -> None:
     """As after a correction of out/ by hand, which is merged and then rendered over."""
     before, after = (jobset("train", {"image": image}) for image in ("a:1", "a:2"))
     assert [job.effect for job in compare(without_header(before), after).jobs] == [Effect.REFUSED]
-    given_up = compare(before, without_header(after))
+    given_up = compare(before, without_header(after), foreign_to=partial(foreign, dict.fromkeys(after, Kind.FILE)))
     assert [job.effect for job in given_up.jobs] == [Effect.REFUSED]
     assert [finding.code for finding in given_up.findings] == ["TC903"]
 
@@ -822,19 +824,19 @@ def test_a_file_that_lost_its_header_is_still_the_same_object() -> None:
 def test_a_file_that_is_no_longer_generated_but_stays() -> None:
     """As with a file that trainc.yaml lists as unmanaged: Argo CD applies it as before."""
     before = jobset("train", {})
-    stays = compare(before, without_header(before), foreign_to=lambda _: ())
+    stays = compare(before, without_header(before))
     assert [(job.effect, job.cluster[0]) for job in stays.jobs] == [
         (Effect.COMMENTS, "No object changes, only comments in files.")
     ]
     two = {name: data + b"\n---\n{}" for name, data in without_header(before).items()}
-    assert {finding.severity for finding in compare(before, two, foreign_to=lambda _: ()).findings} == {Severity.NOTE}
+    assert {finding.severity for finding in compare(before, two).findings} == {Severity.NOTE}
 
 
 def test_foreign_files_are_not_compared() -> None:
-    foreign, more = ({f"out/prod/a/train/{name}.yaml": text} for name, text in (("x", b"a: 1\n"), ("y", b"{{\n")))
+    one, other = ({f"out/prod/a/train/{name}.yaml": text} for name, text in (("x", b"a: 1\n"), ("y", b"{{\n")))
     train = jobset("train", {})
-    assert not compare({**train, **foreign}, {**train, **more}, foreign_to=lambda _: ()).jobs
-    assert not compare(foreign, more, foreign_to=lambda _: ()).jobs
+    assert not compare({**train, **one}, {**train, **other}).jobs
+    assert not compare(one, other).jobs
 
 
 def test_an_object_whose_file_has_another_name_is_the_same_object() -> None:

@@ -97,10 +97,11 @@ def _removed_jobsets(
     gone: Collection[JobChange], settings: Mapping[Directory, Settings]
 ) -> dict[tuple[tuple[str, ...], str, str], JobChange]:
     """Return the jobs that no longer have a JobSet by its cluster, if trainc.yaml says which, namespace and name."""
-    clusters = [cluster_of(settings[job.directory]) for job in gone]
-    homes = [job.renamed_from or job.directory for job in gone]
-    found = zip(clusters, homes, gone, strict=True)
-    return {(cluster, home.namespace, job.old_name): job for cluster, home, job in found if cluster}
+    found = {}
+    for job in gone:
+        if cluster := cluster_of(settings[job.directory]):
+            found[cluster, (job.renamed_from or job.directory).namespace, job.old_name] = job
+    return found
 
 
 def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:

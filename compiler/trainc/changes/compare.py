@@ -57,8 +57,7 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.update_rules import jobset_refusals
-from trainc.project.files import Kind, is_own
-from trainc.project.foreign import foreign
+from trainc.project.files import is_own
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
@@ -72,7 +71,7 @@ def compare(
     before: Tree,
     after: Tree,
     settings: Mapping[str, Settings] | None = None,
-    foreign_to: Callable[[Collection[str]], Iterable[Finding]] | None = None,
+    foreign_to: Callable[[Collection[str]], Iterable[Finding]] = lambda ours: (),
     *,
     earlier: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
@@ -82,9 +81,8 @@ def compare(
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others;
     ``earlier`` are those before the change, if they differ: an application that is removed is not updated before.
-    ``foreign_to`` returns the findings on files besides trainc's, by default on those of the later tree. With
-    ``shown``, other directories only decide what happens to their applications and namespaces. A file that cannot be
-    read becomes a finding.
+    ``foreign_to`` returns the findings on files besides trainc's. With ``shown``, other directories only decide what
+    happens to their applications and namespaces. A file that cannot be read becomes a finding.
     """
     settings, old, new = settings or {}, directories(before), directories(after)
     jobs: list[JobChange] = []
@@ -121,7 +119,7 @@ def compare(
     explained = with_sentences(jobs, applications)
     jobs = [replace(job, annotation=_next_run(job, settings_of[job.directory], names)) for job in explained]
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
-    others = tuple(foreign(dict.fromkeys(after, Kind.FILE), ours) if foreign_to is None else foreign_to(ours))
+    others = tuple(foreign_to(ours))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
 
@@ -465,8 +463,7 @@ def _of_jobset(new: Document, old: Document) -> Iterator[tuple[str, str] | Findi
     if resource is None:
         yield unreadable(new, f"unknown version of JobSet: {new.data['apiVersion']}", old=False)
         return
-    stored = [as_stored(resource, document, created=True) for document in (new, old)]
-    after, before = stored
+    after, before = (as_stored(resource, document, created=True) for document in (new, old))
     if isinstance(after, Finding):
         yield unreadable(new, after.message, old=False)
     elif isinstance(before, Finding):

@@ -94,11 +94,10 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
 class _Page:
     """A text with a limited size."""
 
-    __slots__ = ("limit", "room", "text")
+    __slots__ = ("room", "text")
 
     def __init__(self, limit: int, text: str) -> None:
         self.text = text
-        self.limit = limit
         self.room = limit - _size(text)
 
     def add(self, parts: list[str], most: int, rest: str) -> None:
@@ -202,9 +201,7 @@ def _replicated_jobs(jobs: Iterable[JobChange]) -> str:
     ]
     if not drawn or len(drawn) > MOST:
         return ""
-    return (
-        "\n".join(("graph LR", *(line for number, job in enumerate(drawn) for line in _subgraph(number, job)))) + "\n"
-    )
+    return _joined(["graph LR", *(line for number, job in enumerate(drawn) for line in _subgraph(number, job))])
 
 
 def _subgraph(number: int, job: JobChange) -> Iterator[str]:

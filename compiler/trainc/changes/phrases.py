@@ -474,13 +474,10 @@ def grouped(jobs: Iterable[JobChange]) -> tuple[Group, ...]:
         common = _without_names(job)
         key = str(number) if common is None else repr(common)
         found.setdefault(key, (common or job, []))[1].append(job)
-    groups = []
-    for common, members in found.values():
-        if len(members) == 1:
-            groups.append(Group(members[0], (members[0],)))
-        else:
-            groups.append(Group(common, tuple(members), _shared_runtime(members)))
-    return tuple(groups)
+    return tuple(
+        Group(common if len(members) > 1 else members[0], tuple(members), _shared_runtime(members))
+        for common, members in found.values()
+    )
 
 
 def _shared_runtime(members: Sequence[JobChange]) -> str:

@@ -13,10 +13,11 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
-from trainc.gitops.pods import POD, replicated_jobs, replicated_pods
+from trainc.gitops.pods import claim_templates, replicated_jobs, replicated_pods
 from trainc.inputs.source import Document
 from trainc.kube.pods import IMAGE, gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
+from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
 
@@ -43,10 +44,10 @@ def containers(
 ) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
     """Yield path, replicated job and container of all containers of a JobSet, or of that in a runtime at TEMPLATE."""
     for path, job in replicated_jobs(as_object(get(data, *prefix))):
-        pod = as_object(get(job, *POD))
+        pod = as_object(get(job, *POD_SPEC))
         for kind in kinds:
             for number, container in enumerate(objects(pod.get(kind))):
-                yield (*prefix, *path, *POD, kind, number), job, container
+                yield (*prefix, *path, *POD_SPEC, kind, number), job, container
 
 
 def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -54,11 +55,6 @@ def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
     for key in ("command", "args"):
         for index, word in enumerate(as_list(container.get(key))):
             yield (key, index), str(word)
-
-
-def command_line(container: JsonObject) -> str:
-    """Return a container's command line, for searches."""
-    return " ".join(word for _, word in words(container))
 
 
 def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -69,15 +65,15 @@ def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
             what = "from the pods, with the volume and its mounts" if path[-1] == IMAGE else "from the pods"
             yield (*at, *path), f"{what}: {reason}"
         for index, volume in enumerate(objects(pod.get("volumes"))):
-            yield from _dropped_sources(volume, ("ephemeral", "volumeClaimTemplate"), (*at, "volumes", index))
-    for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for number, _ in enumerate(objects(policy.get("templates"))):
-            yield from _dropped_sources(policy, ("templates", number), ("spec", "volumeClaimPolicies", index))
+            template = get(volume, "ephemeral", "volumeClaimTemplate")
+            yield from _dropped_sources(template, (*at, "volumes", index, "ephemeral", "volumeClaimTemplate"))
+    for path, _, template in claim_templates(jobset):
+        yield from _dropped_sources(template, path)
 
 
-def _dropped_sources(owner: JsonObject, template: Path, at: Path) -> Iterator[tuple[Path, str]]:
-    for key, reason in dropped_sources(as_object(get(owner, *template, "spec"))):
-        yield (*at, *template, "spec", key), f"from the claim, and the volume is empty: {reason}"
+def _dropped_sources(template: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    for key, reason in dropped_sources(as_object(get(template, "spec"))):
+        yield (*path, "spec", key), f"from the claim, and the volume is empty: {reason}"
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:

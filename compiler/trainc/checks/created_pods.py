@@ -19,7 +19,7 @@ import msgspec
 
 from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
-from trainc.gitops.pods import replicated_jobs
+from trainc.gitops.pods import claim_templates, replicated_jobs
 from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, gated_fields, prepared_pod
@@ -173,26 +173,26 @@ def created_service(jobset: JsonObject) -> Iterator[CreatedObject]:
         yield CreatedObject(service, network, (_OWNER_UID,))
 
 
+_CLAIM: Final[JsonObject] = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+
+
 def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
     """Yield the claims of a JobSet as the controller sends them."""
     name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace")
-    for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for j, template in enumerate(objects(policy.get("templates"))):
-            given = as_object(template.get("metadata"))
-            metadata: JsonObject = {
-                "name": f"{given.get('name')}-{name}",
-                "namespace": namespace,
-                "labels": {**as_object(given.get("labels")), JOBSET_LABEL: name},
-            }
-            if annotations := given.get("annotations"):
-                metadata["annotations"] = annotations
-            owned = get(policy, "retentionPolicy", "whenDeleted") == "Delete"
-            if owned:
-                metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", name, JOBSET_UID)]
-            claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
-            claim["spec"] = template.get("spec")
-            path: Path = ("spec", "volumeClaimPolicies", i, "templates", j)
-            yield CreatedObject(claim, path, (_OWNER_UID,) if owned else ())
+    for path, policy, template in claim_templates(jobset):
+        given = as_object(template.get("metadata"))
+        metadata: JsonObject = {
+            "name": f"{given.get('name')}-{name}",
+            "namespace": namespace,
+            "labels": {**as_object(given.get("labels")), JOBSET_LABEL: name},
+        }
+        if annotations := given.get("annotations"):
+            metadata["annotations"] = annotations
+        owned = get(policy, "retentionPolicy", "whenDeleted") == "Delete"
+        if owned:
+            metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", name, JOBSET_UID)]
+        claim: JsonObject = {**_CLAIM, "metadata": metadata, "spec": template.get("spec")}
+        yield CreatedObject(claim, path, (_OWNER_UID,) if owned else ())
 
 
 def ephemeral_claims(child: CreatedObject) -> Iterator[CreatedObject]:
@@ -205,8 +205,7 @@ def ephemeral_claims(child: CreatedObject) -> Iterator[CreatedObject]:
         metadata: JsonObject = {key: given[key] for key in ("labels", "annotations") if given.get(key)}
         metadata["namespace"] = get(child.data, "metadata", "namespace")
         metadata["ownerReferences"] = [_owner("v1", "Pod", None, None)]
-        claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
-        claim["spec"] = template.get("spec")
+        claim: JsonObject = {**_CLAIM, "metadata": metadata, "spec": template.get("spec")}
         path: Path = (*child.template, "spec", "volumes", index, "ephemeral", "volumeClaimTemplate")
         owner: Path = ("metadata", "ownerReferences", 0, "name")
         yield CreatedObject(claim, path, (("metadata", "name"), owner, _OWNER_UID))
@@ -425,19 +424,18 @@ def created_job(jobset: JsonObject, job: JsonObject) -> JsonObject:
     network, jobset_name = as_object(get(jobset, "spec", "network")), get(jobset, "metadata", "name")
     if network.get("enableDNSHostnames") is not False:
         pod_spec = {**pod_spec, "subdomain": network.get("subdomain") or jobset_name}
-    policies = objects(get(jobset, "spec", "volumeClaimPolicies"))
-    if policies and (volumes := _claim_volumes(policies, pod_spec, jobset_name)):
+    if volumes := _claim_volumes(jobset, pod_spec):
         pod_spec = {**pod_spec, "volumes": [*as_list(pod_spec.get("volumes")), *volumes]}
     return {"metadata": template.get("metadata") or {}, "spec": {**spec, "template": {**pod, "spec": pod_spec}}}
 
 
-def _claim_volumes(policies: list[JsonObject], pod_spec: JsonObject, jobset_name: Json) -> list[Json]:
+def _claim_volumes(jobset: JsonObject, pod_spec: JsonObject) -> list[Json]:
     """Return the volumes of the claims that a container mounts, in order of the claims."""
     containers = [c for kind in ("initContainers", "containers") for c in objects(pod_spec.get(kind))]
     mounted = {mount.get("name") for c in containers for mount in objects(c.get("volumeMounts"))}
-    names = [get(template, "metadata", "name") for policy in policies for template in objects(policy.get("templates"))]
+    names = [get(template, "metadata", "name") for _, _, template in claim_templates(jobset)]
     return [
-        {"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{jobset_name}"}}
+        {"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{get(jobset, 'metadata', 'name')}"}}
         for name in names
         if name in mounted
     ]

@@ -9,10 +9,10 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
 from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Related, report
-from trainc.gitops.pods import POD, replicated_jobs
+from trainc.gitops.pods import replicated_jobs
 from trainc.inputs.source import Document
 from trainc.plugins import shaped
-from trainc.plugins.base import gpu_count, is_gpu, node_container, node_resources, quantities
+from trainc.plugins.base import POD_SPEC, gpu_count, is_gpu, node_container, node_resources, quantities
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.plugins.podgroup import members, ungrouped
@@ -186,8 +186,8 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     if volcano != coscheduling:
         outside = ungrouped(model)
         for root, job in replicated_jobs(jobset.data):
-            path: Path = (*root, *POD, "schedulerName")
-            assigned = volcano and get(job, *POD[:-1], "metadata", "annotations", GROUP)
+            path: Path = (*root, *POD_SPEC, "schedulerName")
+            assigned = volcano and get(job, *POD_SPEC[:-1], "metadata", "annotations", GROUP)
             name = get(jobset.data, *path)
             foreign = "volcano" not in str(name or "") if volcano else name in OTHERS
             if foreign and not assigned and job.get("name") not in outside:

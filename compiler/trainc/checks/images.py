@@ -23,7 +23,6 @@ _Key = tuple[Json, ...]
 """Replicated job, kind, name and image of a container, or only an image."""
 
 
-@lru_cache(maxsize=1024)
 def is_unpinned(image: str) -> bool:
     """Return whether an image has neither a digest nor a tag, or the tag latest."""
     if "@" in image:

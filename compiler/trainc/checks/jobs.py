@@ -16,7 +16,6 @@ from trainc.admission.fields import (
     Field,
     annotation_map,
     dns_label,
-    dns_subdomain,
     faults_in,
     internal,
     label_map,
@@ -27,8 +26,7 @@ from trainc.admission.fields import (
 )
 from trainc.admission.native import faults_of_created_claim
 from trainc.admission.policy.match import Labels, requirements, selects
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
-from trainc.basics.memo import Remembered
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get
 from trainc.basics.regex import lazy
 from trainc.checks.controllers import check_controllers
 from trainc.checks.created_pods import (
@@ -50,7 +48,7 @@ from trainc.checks.pod_volumes import TWO_SOURCES
 from trainc.checks.pods import label_keys_in_selectors, pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
-from trainc.gitops.pods import replicated_jobs
+from trainc.gitops.pods import claim_templates, replicated_jobs
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import fits
 from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
@@ -290,9 +288,8 @@ def abridged(job: JsonObject) -> JsonObject:
     for kind, short in (("containers", _container), ("initContainers", _container), ("volumes", _volume)):
         if isinstance(items := pod.get(kind), list):
             pod[kind] = [short(item) if isinstance(item, dict) else item for item in items]
-    for name, rule in (("subdomain", dns_label), ("serviceAccountName", dns_subdomain)):
-        if isinstance(pod.get(name), str) and _is_valid(rule, pod[name]) and "serviceAccount" not in pod:
-            del pod[name]
+    if isinstance(pod.get("subdomain"), str) and _is_valid(dns_label, pod["subdomain"]):
+        del pod["subdomain"]
     short_template: JsonObject = {"metadata": _metadata(template.get("metadata")), "spec": pod}
     return {"metadata": _metadata(job["metadata"]), "spec": {**spec, "template": short_template}}
 
@@ -300,9 +297,7 @@ def abridged(job: JsonObject) -> JsonObject:
 def _container(container: JsonObject) -> JsonObject:
     variables, is_short = container.get("env"), not any(too_long(container))
     short = {name: value for name, value in container.items() if not is_short or name not in ("command", "args")}
-    folder, image = short.get("workingDir"), short.get("image")
-    if isinstance(folder, str) and folder.startswith("/"):
-        del short["workingDir"]
+    image = short.get("image")
     if isinstance(image, str) and image and image == image.strip():
         short["image"] = _SOME
     if isinstance(variables, list) and is_short:
@@ -311,16 +306,7 @@ def _container(container: JsonObject) -> JsonObject:
 
 
 def _is_valid_variable(variable: JsonObject) -> bool:
-    name, value = variable.get("name"), variable.get("value")
-    if len(variable) == 2 and isinstance(value, str) and isinstance(name, str):
-        return _IS_VALID_NAME[name]
     return _is_valid(validate_env, {"env": [{**variable, "value": _SOME if variable.get("value") else ""}]})
-
-
-_IS_VALID_NAME: Final[Remembered[str, bool]] = Remembered(
-    lambda name: _is_valid(validate_env, {"env": [{"name": name, "value": _SOME}]}), 4096
-)
-"""Caches whether a name is valid for a variable with a value."""
 
 
 def _volume(volume: JsonObject) -> JsonObject:
@@ -413,12 +399,10 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield from _check_job(model, obj, (*root, "template"), first_job(obj.name, replicated), job, replicated=name)
     for fault in _faults_of_exclusive(obj.data):
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
-    for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
-        for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_of_created_claim(template, "TC812"):
-                subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
-                root = ("spec", "volumeClaimPolicies", i, "templates", j)
-                yield _finding(model, obj, fault, root, subject)
+    for root, _, template in claim_templates(obj.data):
+        for fault in faults_of_created_claim(template, "TC812"):
+            subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
+            yield _finding(model, obj, fault, root, subject)
 
 
 def _check_job(

@@ -26,7 +26,6 @@ VARIABLE: Final = "TC811"
 
 _NAMES: Final = (("persistentVolumeClaim", "claimName"), ("secret", "secretName"), ("configMap", "name"))
 _PROJECTED: Final = (("secret", "name"), ("configMap", "name"))
-_MEDIUMS: Final = ("", "Memory")
 _HUGE_PAGES: Final = "HugePages"
 _BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|(?=.*_(?:SERVICE|PORT)(?:_|\Z)).*")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
@@ -62,7 +61,7 @@ def _volumes(pod: JsonObject) -> Iterator[Problem]:
         if medium == _HUGE_PAGES or str(medium).startswith(f"{_HUGE_PAGES}-"):
             if not uses_huge_pages:
                 yield VOLUME, where, "no container requests huge pages", {"found": str(medium)}
-        elif medium not in _MEDIUMS:
+        elif medium not in ("", "Memory"):
             hint = "write Memory" if str(medium).lower() == "memory" else "leave it out, for the disk of the node"
             details = {"found": str(medium), "expected": f"Memory or {_HUGE_PAGES}", "hint": hint}
             yield VOLUME, where, "unknown storage medium", details

@@ -15,8 +15,9 @@ from typing import Final
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects, paths
 from trainc.basics.regex import lazy
-from trainc.checks.containers import command_line, containers, words
+from trainc.checks.containers import containers, words
 from trainc.checks.created_pods import JOB_NAMES
+from trainc.checks.jobs import NUM_NODES
 from trainc.findings import Finding, Severity, report
 from trainc.findings.display import listed
 from trainc.gitops.pods import pod_specs, replicated_pods
@@ -25,7 +26,7 @@ from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.plugin import ENV_FIX, patched_forwarding
-from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
+from trainc.plugins.mpi.transport import DISCOVER, by_kubexec, command_line
 from trainc.plugins.origins import report_at, source_of
 from trainc.plugins.podgroup import ones, replicas_in_jobset
 from trainc.upstream import FIXES, JOBSET_LABEL, LAUNCHER, NODE
@@ -81,7 +82,7 @@ def _launches_itself(model: Model) -> bool:
     lines = [" ".join([*(model.command or ()), *(model.args or ())])]
     for container in (each for job in model.jobs for each in pod_containers(job)):
         variables = (str(variable.get("name")) for variable in objects(container.get("env")))
-        lines.append(" ".join([command_line(container), *variables]))
+        lines.append(" ".join([*command_line(container), *variables]))
     return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in lines)
 
 
@@ -348,13 +349,12 @@ def _is_alone(model: Model, jobset: JsonObject) -> bool:
     for _, job, container in containers(jobset, kinds=("containers",)):
         if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):
             count = get(job, "template", "spec", "parallelism")
-            line = command_line(container)
+            line = " ".join(command_line(container))
             return isinstance(count, int) and count < 2 and bool(line) and not _RENDEZVOUS.search(line)
     return False
 
 
 LOCALHOST, SCRIPT = "TC830", "TC835"
-NUM_NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _OPTION: Final = lazy(r"--rdzv[-_]endpoint")
 _ENDPOINT: Final = lazy(r"--rdzv[-_]endpoint[=\s]+[\"']?(?:localhost|127\.0\.0\.1|\[::1\])(?=[:\s\"']|$)")
 _ONE_NODE: Final = lazy(r"--(?:standalone\b|nnodes[=\s]+[\"']?1(?![0-9:]))")
@@ -372,7 +372,7 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about localhost as the endpoint of several nodes, and about a script that only kubexec mounts."""
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
-        text = command_line(container)
+        text = " ".join(command_line(container))
         is_standalone = "torchrun" in text and _STANDALONE.search(text) and not _NODES.search(text)
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
             yield from _at_localhost(model, jobset, path, container, _OPTION)

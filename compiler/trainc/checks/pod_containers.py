@@ -197,9 +197,7 @@ def _security_context(context: Field, spec: Field) -> None:
             escalation.invalid(f"{forbidden} `privileged` to true", printed)
         for capability in as_list(context.child("capabilities", "add").value):
             if capability == "CAP_SYS_ADMIN":
-                escalation.invalid(
-                    f"{forbidden} `capabilities.Add` CAP_SYS_ADMIN", internal(context.value, "v1.SecurityContext")
-                )
+                escalation.invalid(f"{forbidden} `capabilities.Add` CAP_SYS_ADMIN", printed)
     _app_armor_profile(context.child("appArmorProfile"))
 
 

@@ -184,11 +184,8 @@ _ODD: Final = lazy(r"""\\x(?:7f|[89])|\\uff(?:fe|ff)|\\u202[89]['"]|['"](?:\\t|<
 _STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim", "Secret", "ExternalSecret")
 """Kinds whose objects lose their progress or their data, such as keys, if they are replaced or created again."""
 
-_UNREADABLE_AGAIN: Final = "Argo CD cannot read what its hydrator writes"
 _NOT: Final = "does not apply it"
 _AGAIN: Final = "may delete it and create it again"
-_RENAMED: Final = "may apply it under another name, or not at all"
-_ONCE: Final = "creates it and never changes it"
 
 
 def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -> Iterator[tuple[Path, str]]:
@@ -223,7 +220,9 @@ def _spoilt(data: JsonObject, *, by_flux: bool) -> Iterator[tuple[Path, str]]:
     Flux reads what kustomize writes, and Argo CD what its hydrator writes: with go-yaml, which cannot read it all. Of
     texts, kustomize writes only those of annotations anew.
     """
-    tool, unreadable = ("Flux", "Flux cannot read the file") if by_flux else ("Argo CD", _UNREADABLE_AGAIN)
+    tool, unreadable = "Argo CD", "Argo CD cannot read what its hydrator writes"
+    if by_flux:
+        tool, unreadable = "Flux", "Flux cannot read the file"
     last = _last(data)
     for path in filter(None, paths(data)):
         value = get(data, *path)
@@ -264,7 +263,7 @@ def _flux_effect(key: str, value: str, kind: str) -> str | None:
     if pair in _IGNORED or (key == _LOCAL and value != "false"):
         return _NOT
     if key.startswith(_KUSTOMIZE):
-        return _RENAMED
+        return "may apply it under another name, or not at all"
     if kind == JOBSET and pair == (f"{FLUX_PREFIX}ssa", "ifnotpresent"):
-        return _ONCE
+        return "creates it and never changes it"
     return _AGAIN if kind in _STATEFUL and pair == (f"{FLUX_PREFIX}force", "enabled") else None

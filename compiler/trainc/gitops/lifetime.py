@@ -24,7 +24,7 @@ from trainc.gitops.pods import replicated_jobs
 from trainc.inputs.settings import Flux
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import quote
-from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import report_at, source_of
 from trainc.upstream import (
     KAI_KEYS,
@@ -73,17 +73,15 @@ def deadline_obstacle(jobset: JsonObject) -> str | None:
     return None
 
 
-def _check_deadline(model: Model, objs: Objects) -> Findings:
+def _check_deadline(model: Model, objs: Objects) -> Iterator[Finding]:
     """Refuse a deadline that the JobSet cannot enforce."""
     jobset = jobset_of(objs)
-    reason = (
-        deadline_obstacle(jobset.data) if jobset is not None and get(model.job.data, *_DEADLINE) is not None else None
-    )
-    if reason is None:
-        return ()
-    message = f"{FIELD} cannot be enforced without a Trainer controller: {reason}"
-    hint = "remove it, or change the runtime; or ignore the deadline with severity TC312: warning in trainc.yaml"
-    return (report("TC312", model.job, _DEADLINE, message, severity=Severity.ERROR, hint=hint),)
+    if jobset is None or get(model.job.data, *_DEADLINE) is None:
+        return
+    if (reason := deadline_obstacle(jobset.data)) is not None:
+        message = f"{FIELD} cannot be enforced without a Trainer controller: {reason}"
+        hint = "remove it, or change the runtime; or ignore the deadline with severity TC312: warning in trainc.yaml"
+        yield report("TC312", model.job, _DEADLINE, message, severity=Severity.ERROR, hint=hint)
 
 
 # A finished JobSet with a TTL is deleted, and Argo CD or Flux creates it again.

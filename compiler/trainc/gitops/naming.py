@@ -28,7 +28,7 @@ from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
-from trainc.plugins.model import Model, Objects, Origin
+from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.upstream import JOBSET_API, RUN, TRAINC
 
 _NAME: Path = ("metadata", "name")
@@ -58,13 +58,9 @@ def free_runs(jobs: Iterable[Document], environments: Iterable[Settings]) -> Cal
     """Return a function that returns the next run number of a TrainJob; ``jobs`` have names that are taken."""
     mappings = [settings.namespaces for settings in environments]
 
-    @cache  # hardly any jobs have a namespace of their own
-    def in_clusters(home: str) -> frozenset[str]:
-        return frozenset(mapping.get(home, home) for mapping in mappings)
-
     def names(job: Document) -> tuple[str, frozenset[str]]:
         home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
-        return name, in_clusters(home)
+        return name, frozenset(mapping.get(home, home) for mapping in mappings)
 
     taken = {(namespace, name) for name, namespaces in map(names, jobs) for namespace in namespaces}
 
@@ -244,20 +240,18 @@ def with_hashes(model: Model, objs: Objects) -> Objects:
     if all(one.stem is None for one in objs):
         return objs
     maps = {one.name: _with_hash(one.data) for one in objs if one.stem is not None and one.kind == _CONFIG_MAP}
-    out = []
-    for one in objs:
-        data = one.data
-        if one.stem is not None and one.kind == _CONFIG_MAP:
-            data = maps[one.name]
-        elif one.stem is not None:
-            path = ("spec", "template", "spec", "volumes")
-            volumes: list[Json] = []
-            for volume in objects(get(data, *path)):
-                final = get(maps.get(str(get(volume, "configMap", "name"))), "metadata", "name")
-                volumes.append(volume if final is None else put(volume, ("configMap", "name"), final))
-            data = _with_hash(put(data, path, volumes))
-        out.append(replace(one, data=data) if data is not one.data else one)
-    return tuple(out)
+
+    def final(one: Object) -> JsonObject:
+        if one.kind == _CONFIG_MAP:
+            return maps[one.name]
+        path = ("spec", "template", "spec", "volumes")
+        volumes: list[Json] = []
+        for volume in objects(get(one.data, *path)):
+            name = get(maps.get(str(get(volume, "configMap", "name"))), "metadata", "name")
+            volumes.append(volume if name is None else put(volume, ("configMap", "name"), name))
+        return _with_hash(put(one.data, path, volumes))
+
+    return tuple(one if one.stem is None else replace(one, data=final(one)) for one in objs)
 
 
 def _with_hash(data: JsonObject) -> JsonObject:

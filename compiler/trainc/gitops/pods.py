@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Object, Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -22,8 +23,6 @@ _IMAGES: Final[tuple[tuple[str, Path], ...]] = (
 
 _JOBS: Final = ("spec", "replicatedJobs")
 _JOB: Final = ("spec", "template", "spec")
-POD: Final[Path] = ("template", *_JOB)
-"""The path of the pod spec in a replicated job."""
 
 
 def replicated_jobs(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
@@ -36,7 +35,7 @@ def replicated_jobs(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
 def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
     """Yield path and value of each pod spec in an object: one per replicated job in a JobSet, one in a Job."""
     if data["kind"] == "JobSet":
-        yield from (((*path, *POD), as_object(get(job, *POD))) for path, job in replicated_jobs(data))
+        yield from ((path, pod) for _, path, pod in replicated_pods(data))
     elif data["kind"] == "Job":
         yield _JOB, as_object(get(data, *_JOB))
 
@@ -44,7 +43,14 @@ def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
 def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]]:
     """Yield the name of each replicated job of a JobSet, with path and value of its pod spec."""
     for path, job in replicated_jobs(jobset):
-        yield str(job.get("name")), (*path, *POD), as_object(get(job, *POD))
+        yield str(job.get("name")), (*path, *POD_SPEC), as_object(get(job, *POD_SPEC))
+
+
+def claim_templates(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
+    """Yield the path of each template of a claim in a JobSet, its policy, and the template."""
+    for number, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for index, template in enumerate(objects(policy.get("templates"))):
+            yield ("spec", "volumeClaimPolicies", number, "templates", index), policy, template
 
 
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -132,6 +138,5 @@ def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
             yield "Job", f"{name}-{job.get('name')}-0"
     if get(spec, "network", "enableDNSHostnames") is not False:
         yield "Service", str(get(spec, "network", "subdomain") or name)
-    for claims in objects(spec.get("volumeClaimPolicies")):
-        for claim in objects(claims.get("templates")):
-            yield "PersistentVolumeClaim", f"{get(claim, 'metadata', 'name')}-{name}"
+    for _, _, claim in claim_templates(jobset):
+        yield "PersistentVolumeClaim", f"{get(claim, 'metadata', 'name')}-{name}"

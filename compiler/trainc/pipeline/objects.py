@@ -9,20 +9,20 @@ from msgspec.structs import replace
 from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.admission.native import CLAIM_DEFAULTS, oversized
-from trainc.basics.jsonvalues import Json, Path, as_object, dotted, get, objects
+from trainc.basics.jsonvalues import Json, as_object, dotted, get
 from trainc.checks import check_objects
-from trainc.checks.jobs import check_jobs
+from trainc.checks.jobs import NUM_NODES, check_jobs
 from trainc.findings import Finding, report
 from trainc.findings.reporting import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
+from trainc.gitops.pods import claim_templates
 from trainc.pipeline.controller import check_existing
 from trainc.plugins import built, shaped
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import source_of
 from trainc.provenance.origins import with_origins
 
-_NODES: Path = ("spec", "trainer", "numNodes")
 _NAME_TOO_LONG = "TC802"
 _CLAIM = "v1/PersistentVolumeClaim"
 
@@ -78,17 +78,16 @@ def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
         return
     document, where = source_of(model, obj, refused.path)
     hint = None
-    if obj.kind == "ConfigMap" and get(model.job.data, *_NODES) is not None:
-        document, where, hint = model.job, _NODES, "reduce numNodes: the ConfigMap lists every node"
+    if obj.kind == "ConfigMap" and get(model.job.data, *NUM_NODES) is not None:
+        document, where, hint = model.job, NUM_NODES, "reduce numNodes: the ConfigMap lists every node"
     message = f"{obj.name}: {refused.message}"
     yield report(refused.code, document, where, message, severity=model.severity, hint=hint, upstream=refused.upstream)
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
     """Return the specs of existing PersistentVolumeClaims with the names of the JobSet's claims, as stored."""
-    policies = objects(get(jobset.data, "spec", "volumeClaimPolicies"))
-    templates = [template for policy in policies for template in objects(policy.get("templates"))]
-    names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for template in templates]
+    templates = claim_templates(jobset.data)
+    names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for _, _, template in templates]
     existing = {name: model.in_cluster(_CLAIM, name) for name in names}
     defaults = {} if model.options.faithful else CLAIM_DEFAULTS
     specs = {name: as_object(document.data.get("spec")) for name, document in existing.items() if document is not None}
