@@ -18,6 +18,7 @@ from effort import some, thorough
 from trainc import Options, Source, compile
 from trainc.admission import companions
 from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.checks import trainer
 from trainc.documents.load import load
 from trainc.findings import report
 
@@ -100,6 +101,14 @@ def seconds(jobs: list[Json], patches: list[Json] | None = None, options: Option
     build = compile([source], options or Options())
     assert not {found.code for found in build.findings} & {"TC006", "TC101", "TC301", "TC902"}
     return time.process_time() - start
+
+
+def test_the_labels_of_a_runtime_with_many_initializers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each of them without an address, the labels of all jobs could be looked at."""
+    looked, real = [], trainer.misspelt
+    monkeypatch.setattr(trainer, "misspelt", lambda model: looked.append(model) or real(model))
+    seconds([initializer("ghcr.io/kubeflow/trainer/dataset-initializer:v2.3.0", f"job-{i}") for i in range(5)])
+    assert len(looked) == 2  # for TC823, and for all initializers together
 
 
 def test_the_variables_in_four_times_the_patches() -> None:

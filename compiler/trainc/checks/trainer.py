@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, objects
+from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
@@ -53,6 +54,9 @@ def misspelt(model: Model) -> Iterator[Finding]:
                 found, hint = f"{key}: {value}", f"write {expected}"
                 path = (*labels, key)
                 yield report("TC823", model.runtime, path, message, severity=model.severity, found=found, hint=hint)
+
+
+_has_misspelt: Final = keeping(lambda model: any(misspelt(model)), 1)  # a JobSet may have thousands of initializers
 
 
 @lru_cache(maxsize=1024)
@@ -127,7 +131,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == STORAGE_URI), None)
     if index is None:
         kind = _kind(model, jobset, path, container)
-        if kind and not container.get("envFrom") and not any(misspelt(model)):  # a job with a misspelt label gets none
+        if kind and not container.get("envFrom") and not _has_misspelt(model):  # a job with a misspelt label gets none
             yield _missing_variable(model, jobset, path, kind)
         return
     uri = variables[index].get("value")
