@@ -257,15 +257,17 @@ def check_own_labels(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if affinities or spread constraints select pods by the job's name without run number and hash."""
     if jobset.name == model.title:
         return
-    of_job = re.compile(rf"{re.escape(model.title)}-[a-z0-9-]+-\d+")
+    jobs = {f"{model.title}-{job.get('name')}" for job in objects(get(jobset.data, *REPLICATED))}
     for start, pod in pod_specs(jobset.data):
         for path in paths({part: pod.get(part) for part in ("affinity", "topologySpreadConstraints")}):
             if "labelSelector" not in path or not isinstance(value := get(pod, *path), str):
                 continue
             key = path[-1] if path[-2] == "matchLabels" else get(pod, *path[:-2], "key")
             term = get(pod, *path[: path.index("labelSelector")])
-            is_own = value == model.title if key == JOBSET_LABEL else key in JOB_NAMES and of_job.fullmatch(value)
-            if is_own and not (get(term, "namespaces") or get(term, "namespaceSelector")):
+            job, _, index = value.rpartition("-")
+            is_of_job = key in JOB_NAMES and job in jobs and index.isdecimal()
+            is_own = value == model.title if key == JOBSET_LABEL else is_of_job
+            if is_own and not get(term, "namespaces") and get(term, "namespaceSelector") is None:
                 message = f"no pod has the label {key}: {value}: the name of the JobSet has a run number or a hash"
                 hint = f"instead, list {JOBSET_LABEL} in matchLabelKeys or mismatchLabelKeys beside labelSelector"
                 more = {"severity": Severity.WARNING, "found": value, "hint": hint}
