@@ -304,7 +304,7 @@ class _Reader:
         """
         message = "this key has no value, so a cluster may drop it"
         in_spec = self.path[0] == "spec" and not DATA_MAPS.isdisjoint(self.path[-2:-1])
-        is_data = self.path[0] in ("data", "stringData")  # the key may hold a secret
+        is_data = not {"data", "stringData"}.isdisjoint(self.path[:3])  # the key may hold a secret, also in a List
         if ":" in key and not is_data and not _COLON.match(self.text, of_key.end_mark.index):
             message += ": a colon needs a space after it"
             hint = "write a space after the colon, or null after the key if it has no value"
