@@ -12,6 +12,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.findings.display import listed
+from trainc.gitops.pods import claim_templates
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, is_among
 from trainc.inputs.source import Document
@@ -204,9 +205,11 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
         yield (), f"{message}, and its first line names its sources"
     elif not by_flux and _SKIPPED in text:  # faster than a walk, and hardly ever true
         yield [path for path in paths(data) if path and _SKIPPED in f"{path[-1]} {get(data, *path)}"][-1], message
-    if not by_flux and _TRACKED in text:  # Argo CD sets its own on what it applies, but JobSet creates claims
-        for path in filter(lambda path: path[1:2] == ("volumeClaimPolicies",) and path[-1] == _TRACKED, paths(data)):
-            yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
+    # Argo CD sets its own id on what it applies, but JobSet creates claims.
+    for root, _, template in () if by_flux else claim_templates(data):
+        for path in paths(template, root):
+            if path[-1] == _TRACKED:
+                yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
     if by_flux and "__" in str(get(data, "metadata", "name")):
         taken = str(get(data, "metadata", "name")).replace("__", ":")
         yield ("metadata", "name"), f"with __ in its name, Flux prunes {taken} in place of it"
