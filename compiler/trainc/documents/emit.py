@@ -14,7 +14,15 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, escape, escaped
+from trainc.findings.display import (
+    COMMAND,
+    HIDDEN,
+    HIDDEN_CHARACTERS,
+    LINE_COMMAND,
+    OTHER_SPACES,
+    escape,
+    escaped,
+)
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.kube.gojson import decimal
 
@@ -28,22 +36,14 @@ _PLAIN = lazy(
 _PLAIN_KEY = lazy(r"[A-Za-z][A-Za-z0-9/._-]*")
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
-# Characters besides ASCII that need no escape. Not here, so escaped: control characters, blanks other than
-# the space, line and paragraph separators, byte order marks, invisible and direction-changing characters. A
-# fixed list: what Python calls printable changes from version to version.
-_HIGH = (
-    r"\u00a1-\u00ac\u00ae-\u034e\u0350-\u05ff\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u08e1"
-    r"\u08e3-\u115e\u1161-\u167f\u1681-\u17b3\u17b6-\u180a\u1810-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff"
-    r"\u3001-\u3163\u3165-\ud7ff\uf900-\ufdcf\ufdf0-\ufdff\ufe0e-\ufefe\uff00-\uff9f\uffa1-\uffef"
-    r"\U00010000-\U000110bc\U000110be-\U000110cc\U000110ce-\U0001342f\U00013460-\U0001bc9f\U0001bcb0-\U0001d172"
-    r"\U0001d17b-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
-)
-_ESCAPED = lazy(rf'[^ -~{_HIGH}]|["\\]')
-_NOT_SINGLE = lazy(rf"[^ -~{_HIGH}]")
+# What is escaped: characters that messages escape, too, and those for an object or for a character that was not read.
+_ODD = rf"{HIDDEN_CHARACTERS}{OTHER_SPACES}\ufffc\ufffd"
+_ESCAPED = lazy(rf'[\t\n{_ODD}"\\]')
+_NOT_SINGLE = lazy(rf"[\t\n{_ODD}]")
 # Readers differ, or editors spoil the text: a first line that is empty or indented, blanks at a line's end.
-_NOT_LITERAL = lazy(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
+_NOT_LITERAL = lazy(rf"[{_ODD}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
 _NOT_ASCII_LITERAL = lazy(r"[^\n\t -~]|\A[ \t\n]|[ \t]$", re.MULTILINE)  # compiled in a hundredth of the time
-_NOT_BLOCK = lazy(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]\Z")
+_NOT_BLOCK = lazy(rf"[{_ODD}]|\A[ \t\n]|[ \t]\Z")
 _LINE_START = lazy(r"\n(?=[^\n])")
 
 _LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024
