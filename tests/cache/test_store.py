@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gitrepo import commit, git, needs_git
 from trainc.cache.checkpoint import Checkpoint
-from trainc.cache.store import Store, cache_folder, open_store
+from trainc.cache.store import VARIABLE, Store, cache_folder, open_store
 
 TOOL = "0" * 32
 OTHER = "1" * 32
@@ -86,6 +87,26 @@ def test_nothing_is_left_where_others_may_write(tmp_path: Path, mode: int) -> No
     place.chmod(mode)
     open_in(place).save("jobs", STORED)
     assert list(place.rglob("*.jobs")) == []
+
+
+@needs_git
+def test_what_git_has_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where CI keeps the cache in its checkout, and a pull request adds a file to it."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    commit(tmp_path)
+    for folder in (tmp_path / "a/cache", tmp_path / "link/cache"):
+        monkeypatch.setenv(VARIABLE, str(folder))
+        found = open_store(tmp_path)
+        assert found is not None
+        found.save("jobs", STORED)
+        assert open_store(tmp_path) == found, "git does not have it"
+        commit(tmp_path)
+        assert open_store(tmp_path) is None
+        git(tmp_path, "rm", "-r", "-q", "--cached", "a/cache")
+        monkeypatch.setenv("PATH", "")
+        assert open_store(tmp_path) is None, "git cannot tell"
+        monkeypatch.undo()
 
 
 def test_a_link_is_no_private_folder(store: Store, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import msgspec
 
 from trainc.basics.regex import lazy
 from trainc.project.files import open_regular, read_open
+from trainc.project.links import top_of
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable with the folder of the cache; empty disables the cache."""
@@ -96,11 +97,16 @@ class Store(msgspec.Struct, frozen=True):
 
 
 def open_store(root: Path) -> Store | None:
-    """Return the store of a repository; None if the environment disables the cache, or there is no home folder."""
+    """Return the store of a repository; None without a ``cache_folder``, or if git has files in the store's folder."""
     folder = cache_folder()
     if folder is None:
         return None
-    return Store(folder / fingerprint(), blake2b(os.fsencode(root), digest_size=16).hexdigest())
+    store = Store(folder / fingerprint(), blake2b(os.fsencode(root), digest_size=16).hexdigest())
+    if top_of(store.folder) is not None:  # CI may keep it in its checkout, to which a pull request adds files
+        from trainc.project.git import index_below
+
+        return store if index_below(store.folder) == {} else None
+    return store
 
 
 def cache_folder() -> Path | None:

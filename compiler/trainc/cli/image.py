@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -21,8 +20,8 @@ from trainc.images.definition import PACKAGES, WHEELS, BuildError, Inputs, read_
 from trainc.images.layout import LayoutError, read_layout, verify_layout, write_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
-from trainc.project.git import index_of
-from trainc.project.links import leads_out, real_path, top_of
+from trainc.project.git import index_below
+from trainc.project.links import leads_out
 from trainc.project.read import name_below, read_lock
 from trainc.project.write import check_folder, replace_sources
 
@@ -250,9 +249,7 @@ def _cache(root: Path, given: Path | None) -> Path:
     A layer in the cache is not compared with the pins, so one that is committed would be what its author wrote.
     """
     folder = given or root / CACHE
-    real = Path(real_path(folder))
-    top = top_of(real)  # links and submodules may lead to another repository, or to a folder above the project
-    tracked = index_of(top, os.path.relpath(real, top)) if top is not None and real.is_dir() else {}
+    tracked = index_below(folder)
     if tracked is None:
         how = "let git read the repository, or choose a cache outside of it with --cache"
         raise Impossible(f"{folder}: git cannot tell whether it has files in this cache: {how}")

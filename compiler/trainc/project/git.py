@@ -76,6 +76,13 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
         return None
 
 
+def index_below(folder: Path) -> dict[str, Kind] | None:
+    """Return what ``index_of`` does for a folder, in the repository where it is once all links are followed."""
+    real = Path(real_path(folder))
+    top = top_of(real)  # links and submodules may lead to another repository, or to a folder above the project
+    return index_of(top, os.path.relpath(real, top)) if top is not None and real.is_dir() else {}
+
+
 def settings_in(handle: int, pattern: str) -> list[str]:
     """Return the values of the settings in an open file of git's format whose keys match. Raises RevisionError."""
     nowhere = Path(os.path.abspath(os.sep))  # in no repository
