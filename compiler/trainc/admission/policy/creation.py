@@ -104,9 +104,10 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
         for index, rule in enumerate(rows(as_object(stored.spec.get(part)), field)):
             path: Path = ("spec", part, field, index)
             for number, group in enumerate(as_list(rule.get("apiGroups"))):
-                if isinstance(group, str) and "/" in group:
+                if isinstance(group, str) and ("/" in group or group == "core"):
                     message = f"{group!r} is not an API group: the rule matches nothing in it"
-                    hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
+                    name, version, _ = group.partition("/")
+                    hint = f"write {name} here, and the version in apiVersions" if version else 'the core group is ""'
                     where = (*path, "apiGroups", number)
                     yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
             yield from _unknown_versions(stored, rule, path)

@@ -29,6 +29,7 @@ from trainc.admission.policy.documents import (
     Stored,
     is_policy,
     read,
+    rows,
 )
 from trainc.admission.policy.evaluation import Evaluation, Verdict
 from trainc.admission.policy.expressions import Bound, Expressions
@@ -125,8 +126,13 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
         """Yield the policies that match what controllers create; True if a Deny binding does, but matches no JobSet."""
 
         def matching(part: Stored, requests: Iterable[Request]) -> list[Request]:
-            rules = {key: part.constraints.get(key) for key in (*RULES, "matchPolicy")}
-            return [each for each in requests if match(rules, each, self.cluster) is not None]
+            rules: JsonObject = {key: part.constraints.get(key) for key in (*RULES, "matchPolicy")}
+            of_any_name: JsonObject = {
+                **rules,
+                RULES[0]: [{**rule, "resourceNames": []} for rule in rows(rules, RULES[0])],
+            }
+            tried = ((each, rules if each is _JOBSET else of_any_name) for each in requests)
+            return [each for each, given in tried if match(given, each, self.cluster) is not None]
 
         for bound in self.bound:
             requests = matching(bound.policy, (_JOBSET, *_CREATED))
