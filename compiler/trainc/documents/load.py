@@ -99,7 +99,7 @@ def _hidden_breaks(source: Source, documents: Sequence[Document]) -> Iterator[Fi
     raw = source.text
     if raw.isascii() and ("\r" not in raw if isinstance(raw, str) else b"\r" not in raw):
         return
-    text = source.decoded()
+    text = source.decoded().replace("\r\r\n", "  \n")  # one line break for kubectl: see _yaml_unit
     if not hidden_breaks(text):
         return
     lines = Lines(text)
@@ -253,16 +253,17 @@ def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
 
 
 def _yaml_unit(chunk: str, begin: int, lines: Lines) -> _Unit:
-    if not chunk.endswith("\n"):
-        chunk += "\n"  # as kubectl does: it decides the end of a literal block
+    end = "" if chunk.endswith("\n") else "\n"  # as kubectl does: it decides the end of a literal block
     try:
-        data, problems = read_yaml(chunk)
+        data, problems = read_yaml(chunk + end)
+        if "\r\r\n" in chunk:  # kubectl makes \r\n of it, one line break; positions are those of the text
+            data, _ = read_yaml(chunk.replace("\r\n", "\n") + end)
     except Refused as refusal:
         return _refused(refusal.problem, lines.mark(min(begin + refusal.offset, len(lines.text))))
     if data is None and not problems:
         return _EMPTY
     may_be_large = len(chunk) > SMALL_TEXT or "*" in chunk  # aliases make more of a text
-    return _Unit(data, problems, lines.marks(partial(offsets, chunk), begin), may_be_large)
+    return _Unit(data, problems, lines.marks(partial(offsets, chunk + end), begin), may_be_large)
 
 
 def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
