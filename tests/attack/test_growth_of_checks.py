@@ -21,6 +21,8 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.checks import trainer
 from trainc.documents.load import load
 from trainc.findings import report
+from trainc.project.files import Kind
+from trainc.project.foreign import foreign
 
 IMAGE = "registry.example.com/a:1"
 
@@ -159,3 +161,12 @@ def test_the_findings_of_four_times_the_companions(monkeypatch: pytest.MonkeyPat
         return time.process_time() - start
 
     assert is_linear(admitted, 1500)
+
+
+def test_folders_in_folders_below_out() -> None:
+    """For each of them, all folders above it could be looked for among the paths of ``unmanaged``."""
+    start = time.process_time()
+    names = ["out/prod/a/b" + "/d" * depth for depth in range(1900)]  # as deep as Linux allows
+    found = foreign(dict.fromkeys(names, Kind.FOLDER), ["out/prod/a/b/c.yaml"], ["out/prod/x", "out/prod/y/z.txt"])
+    assert [*found] == []
+    assert time.process_time() - start < 1  # 10 seconds, if it grows with the cube of the depth

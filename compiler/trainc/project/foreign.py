@@ -94,7 +94,7 @@ def application_folder(name: str, settings: Settings) -> str:
     """Return the folder above a file of out/ that Argo CD has an Application for; empty if there is none."""
     if settings.target != "argocd" or settings.argocd.hydrator is not UNSET:
         return ""  # the hydrator syncs another branch
-    above = parents(name)
+    above = parents(name, 4)
     level = 2 if settings.argocd.per_namespace else 3
     return above[level] if level < len(above) and above[0] == OUT else ""
 
@@ -119,11 +119,12 @@ def foreign(
     folders = {"", *(folder for name in own for folder in parents(name))}
     files = frozenset(path for path in exceptions if not path.endswith("/"))
     trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
+    deepest = max((tree.count("/") + 1 for tree in trees), default=0)
     excepted: list[str] = []
     for name, kind in sorted(there.items()):
         if not is_output(name) or name in own:
             continue
-        if name in files or not trees.isdisjoint((*parents(name), name)):
+        if name in files or not trees.isdisjoint((*parents(name, deepest), name)):
             excepted.append(name)
             continue
         last = name.rpartition("/")[2].casefold()

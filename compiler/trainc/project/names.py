@@ -25,10 +25,10 @@ SUFFIXES = (".yaml", ".yml", ".json")
 DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 
 
-def parents(name: str) -> list[str]:
-    """Return the folders above a path, outermost first."""
+def parents(name: str, most: int | None = None) -> list[str]:
+    """Return the folders above a path, outermost first; at most ``most`` of them, if it is given."""
     steps = name.split("/")
-    return ["/".join(steps[:end]) for end in range(1, len(steps))]
+    return ["/".join(steps[:end]) for end in range(1, len(steps))[:most]]
 
 
 def is_text(name: str) -> bool:
