@@ -292,7 +292,10 @@ _SURROGATE: Final = lazy("[\ud800-\udfff]")
 
 
 def normalized(value: Json) -> Json:
-    """Return JSON as an API server reads it: lone surrogates become U+FFFD, integers beyond 64 bits doubles."""
+    """Return JSON as an API server reads it: lone surrogates become U+FFFD, integers beyond 64 bits doubles.
+
+    Raises QuestionError for an integer that no double holds.
+    """
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -300,7 +303,10 @@ def normalized(value: Json) -> Json:
     if isinstance(value, dict):
         return {str(normalized(key)): normalized(item) for key, item in value.items()}
     if value.__class__ is int and not INT_MIN <= value <= INT_MAX:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise QuestionError("a number too large for 64 bits") from None
     return value
 
 

@@ -76,9 +76,10 @@ def _near(text: str, candidates: tuple[str, ...]) -> str | None:
 
 
 def _drops(model: Model) -> bool:
-    """Return whether the TrainJob has fields that are dropped without the label."""
+    """Return whether the TrainJob or mlPolicy has fields that are dropped without the label."""
     uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
-    if uses_rank_0 and not get(model.policies, "torch", "envInjection", "targets"):
+    several = model.num_nodes is None and get(model.policies, "numNodes") not in (None, 1)
+    if (uses_rank_0 or several) and not get(model.policies, "torch", "envInjection", "targets"):
         return True
     dropped = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
     return any(get(model.trainer, field) is not None for field in dropped)
@@ -89,7 +90,7 @@ def _missing_label(model: Model) -> Finding:
     dropped = "image, command, variables, resources and numNodes"
     if model.policy("mpi") is not None:  # numNodes reaches job node by its name
         dropped = "image, command, variables and resources"
-    message += f", so {dropped} of the TrainJob are dropped"
+    message += f", so {dropped} of the TrainJob, and mlPolicy.numNodes, are dropped"
     hint = "add it to template.metadata.labels of the replicated job that trains"
     path = existing(model.runtime.data, JOBS)
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):

@@ -150,7 +150,7 @@ def _lost_ports(model: Model) -> Iterator[Finding]:
             if len(unnamed) > 1 or (port is not None and any(p.get("containerPort") != port for p in unnamed)):
                 message += " without a name, which Trainer treats as the same port"
             else:
-                message += " with the same number, which Trainer treats as the same port: a name is lost"
+                message += " with the same number, which Trainer treats as the same port: one replaces the other"
             path = ("spec", "template", "spec", "replicatedJobs", index)
             yield known_bug("unnamed-ports", model.runtime, path, message)
 
