@@ -169,4 +169,4 @@ def test_folders_in_folders_below_out() -> None:
     names = ["out/prod/a/b" + "/d" * depth for depth in range(1900)]  # as deep as Linux allows
     found = foreign(dict.fromkeys(names, Kind.FOLDER), ["out/prod/a/b/c.yaml"], ["out/prod/x", "out/prod/y/z.txt"])
     assert [*found] == []
-    assert time.process_time() - start < 1  # 10 seconds, if it grows with the cube of the depth
+    assert time.process_time() - start < 4  # half a second; 10 if it grows with the cube of the depth
