@@ -113,6 +113,12 @@ def test_the_source_hydrator_has_an_application_per_folder_of_jobs() -> None:
     }
 
 
+def test_the_source_hydrator_without_jobs_has_no_application() -> None:
+    """With an error, as of a generator without directories, Argo CD keeps the Applications of removed jobs."""
+    answer = expand(applicationset(replace(tree("hydrator"), folders=())), ["jobs/team-a", "jobs/team-b"])
+    assert (answer["Error"], answer["Applications"]) == ("", [])
+
+
 @pytest.mark.parametrize("name", ["plain", "namespaces", "hydrator"])
 def test_a_folder_of_the_repository(name: str) -> None:
     found = tree(name)

@@ -23,3 +23,16 @@ def test_render_writes_the_same_and_removes_what_is_gone(repository: Path, run: 
     )
     assert run("render").exit_code == 0
     assert not (repository / "deploy/flux/kustomization-prod.b.three.yaml").exists()
+
+
+def test_the_folder_stays_without_jobs(repository: Path, run: Run) -> None:
+    """Flux prunes nothing if the folder of a Kustomization is missing, and git has no empty folders."""
+    put(repository, "trainc.yaml", WRITING)
+    assert run("render").exit_code == 0
+    put(repository, "trainc.yaml", WRITING.replace("{target", "{jobs: ['!*'], target"))
+    assert run("render").exit_code == 0
+    assert [name for name in tree(repository) if name.startswith("deploy/")] == ["deploy/flux/no-jobs.txt"]
+    assert run("render", "--check").exit_code == 0
+    put(repository, "trainc.yaml", WRITING)
+    assert run("render").exit_code == 0
+    assert not (repository / "deploy/flux/no-jobs.txt").exists()

@@ -333,7 +333,7 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
     It is the path in trainc.yaml, the change, its effect, and a hint.
     """
     current = settings_of_all(after.config)
-    written = {folder for each in current.values() if (folder := each.tool.deployment_folder)}
+    written = deployment_folders(after.config)
     for name, was in settings_of_all(before.config).items():
         now = current.get(name)
         if not _origin(was):

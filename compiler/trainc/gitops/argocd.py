@@ -176,6 +176,8 @@ def applicationset(tree: Tree) -> JsonObject:
         name, namespace = f"{tree.environment}.{_folder(tree)}", _mapped(tree)
         # In a folder without a job of the environment, `trainc cmp` fails, which stops the hydration of all.
         directories = [{"path": in_repository(f"jobs/{folder}", tree.settings)} for folder in tree.folders]
+        # Without any, Argo CD reports an error, and keeps the Applications of removed jobs (generators/git.go).
+        directories = directories or [{"path": in_repository("jobs/*", tree.settings), "exclude": True}]
         source = {"sourceHydrator": _hydrator(tree, options.hydrator)}
         needed = "/"  # a name beyond ASCII and the target of a link count, too; it is not read for the branch
     annotations: JsonObject = {

@@ -111,11 +111,22 @@ def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
     return files
 
 
-def flux_files(objs: Iterable[tuple[str | None, JsonObject]], settings: Settings) -> dict[str, bytes]:
-    """Return the files of Kustomizations, for those with a folder; ``settings`` are those of any environment."""
+_NO_JOBS = "no-jobs.txt"
+
+
+def flux_files(
+    objs: Iterable[tuple[str | None, JsonObject]], settings: Settings, folders: Iterable[str] = ()
+) -> dict[str, bytes]:
+    """Return the files of Kustomizations, for those with a folder; ``settings`` are those of any environment.
+
+    Each of ``folders`` has a file, since Flux prunes nothing if a folder is missing (kustomize-controller v1.10.1,
+    kustomization path not found), and everything if it has no objects.
+    """
     lines = _lines(_SOURCES, settings)
-    return {
-        f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, lines)
-        for folder, data in objs
-        if folder is not None
-    }
+    text = "".join(f"# {line}\n" for line in (*lines, "Without this folder, Flux would not delete the last job."))
+    found = {f"{folder}/{_NO_JOBS}": text.encode() for folder in folders}
+    for folder, data in objs:
+        if folder is not None:
+            found.pop(f"{folder}/{_NO_JOBS}", None)
+            found[f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml"] = emit_file(data, lines)
+    return found

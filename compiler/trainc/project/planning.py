@@ -92,7 +92,7 @@ def plan_request(
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:
-        of_flux = flux_files(kustomizations(config, outcome), read_settings(config.data, config.environments[0]))
+        of_flux = _flux_files(config, outcome)
         beside_out = {**argocd_files(trees(config, outcome)), **of_flux}
         wanted = {**outcome.files, **beside_out}
         todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
@@ -171,6 +171,12 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
         if options.target == "flux":
             found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
     return tuple(found)
+
+
+def _flux_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
+    settings = [read_settings(config.data, name) for name in config.environments]
+    folders = {each.flux.write for each in settings if each.flux.write}
+    return flux_files(kustomizations(config, outcome), settings[0], sorted(folders))
 
 
 def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:

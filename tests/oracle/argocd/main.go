@@ -8,6 +8,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -70,6 +71,9 @@ func expand(spec map[string]any, directories []string) ([]any, error) {
 	made := []any{}
 	for _, generator := range spec["generators"].([]any) {
 		git := generator.(map[string]any)["git"].(map[string]any)
+		if len(git["directories"].([]any)) == 0 {
+			return made, errors.New("ApplicationSet is empty") // ErrEmptyAppSetGenerator: no Application changes
+		}
 		for _, directory := range directories {
 			if !matches(git["directories"].([]any), directory) {
 				continue
