@@ -109,6 +109,20 @@ def test_what_git_has_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.undo()
 
 
+@pytest.mark.parametrize("in_repository", [False, True])
+def test_a_folder_that_cannot_be_looked_into_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_repository: bool
+) -> None:
+    """As where HOME is that of another user. Root may look into any folder, but not use a name that is too long."""
+    if in_repository:
+        (tmp_path / ".git").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path / ("x" * 300)))
+    found = open_store(tmp_path)
+    assert found is not None
+    found.save("jobs", STORED)
+    assert load(found) is None
+
+
 def test_a_link_is_no_private_folder(store: Store, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "cache")
     assert load(open_in(tmp_path / "link")) is None

@@ -107,9 +107,10 @@ def test_a_project_that_render_does_not_write_without_a_url() -> None:
 
 
 @pytest.mark.parametrize("write", ["deploy", "elsewhere"])
-def test_kustomizations_in_a_folder_that_no_environment_writes(write: str) -> None:
+@pytest.mark.parametrize("target", ["flux", "argocd"])
+def test_kustomizations_in_a_folder_that_no_environment_writes(target: str, write: str) -> None:
     old = {"target": "flux", "flux": {"write": "deploy"}}
-    other = {"target": "flux", "flux": {"write": write}}
+    other = {"target": target, "flux": {"write": write}}  # as from defaults: render cleans it for Argo CD, too
     found = sentences({"old": old, "other": other}, {"other": other}, "old")
     kept = "Without flux.write, nothing deletes Kustomization old.a.train. JobSet train stays, and a running job"
     assert found.startswith("The Kustomization and JobSet train are deleted" if write == "deploy" else kept)

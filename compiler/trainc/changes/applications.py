@@ -70,7 +70,7 @@ class Applications(Struct, frozen=True):
         """Return the applications of directories before and after, with the settings of environments then."""
         settings_of = {each: now.get(each.environment, Settings()) for each in new}
         remaining = {application_key(directory, settings) for directory, settings in settings_of.items()}
-        written = {"", *(each.tool.deployment_folder for each in now.values())}
+        written = {"", *(folder for each in now.values() for folder in (each.argocd.write, each.flux.write))}
         for each in {*old} - {*new}:
             was = earlier.get(each.environment, Settings())
             if was.flux.write and was.flux.write not in written:  # the files stay there, and so do the Kustomizations

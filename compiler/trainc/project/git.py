@@ -80,7 +80,7 @@ def index_below(folder: Path) -> dict[str, Kind] | None:
     """Return what ``index_of`` does for a folder, in the repository where it is once all links are followed."""
     real = Path(real_path(folder))
     top = top_of(real)  # links and submodules may lead to another repository, or to a folder above the project
-    return index_of(top, os.path.relpath(real, top)) if top is not None and real.is_dir() else {}
+    return index_of(top, os.path.relpath(real, top)) if top is not None and os.path.isdir(real) else {}
 
 
 def settings_in(handle: int, pattern: str) -> list[str]:

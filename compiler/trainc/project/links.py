@@ -106,6 +106,9 @@ def is_outside(home: str, real: str) -> bool:
 
 
 def top_of(folder: Path) -> Path | None:
-    """Return the real path of the top of the git repository that a folder is in, or None."""
+    """Return the real path of the top of the git repository that a folder is in, or None.
+
+    Folders that the user may not look into do not count: Path.exists would raise OSError before Python 3.14.
+    """
     real = Path(real_path(folder))
-    return next((each for each in (real, *real.parents) if (each / GIT).exists()), None)
+    return next((each for each in (real, *real.parents) if os.path.exists(each / GIT)), None)

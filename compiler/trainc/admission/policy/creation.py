@@ -106,8 +106,9 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
             for number, group in enumerate(as_list(rule.get("apiGroups"))):
                 if isinstance(group, str) and ("/" in group or group == "core"):
                     message = f"{group!r} is not an API group: the rule matches nothing in it"
-                    name, version, _ = group.partition("/")
-                    hint = f"write {name} here, and the version in apiVersions" if version else 'the core group is ""'
+                    name = group.partition("/")[0]
+                    hint = f"write {name} here, and the version in apiVersions"
+                    hint = 'the core group is ""' if name == "core" else hint
                     where = (*path, "apiGroups", number)
                     yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
             yield from _unknown_versions(stored, rule, path)
