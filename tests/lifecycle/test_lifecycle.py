@@ -196,6 +196,14 @@ def test_the_keys_of_a_job_are_not_deleted_in_silence(repository: Repository, be
     assert "TC205" not in repository.run("validate", "--base", "HEAD")
 
 
+def test_keys_with_a_hash_in_their_name_are_not_deleted_in_silence(repository: Repository) -> None:
+    repository.write("trainc.yaml", {"environments": {"prod": {"naming": "content"}}})
+    repository.run("render")
+    commit(repository.root)
+    repository.write("trainc.yaml", {"environments": {"prod": {"naming": "content", "sshKeys": "external-secrets"}}})
+    assert re.search(r"warning\[TC205\]: Secret ocean-\w{8}-mpi", repository.run("validate", "--base", "HEAD"))
+
+
 def test_rename_a_job(repository: Repository) -> None:
     (repository.root / "jobs/team/bert.yaml").unlink()
     repository.job("bert-large")

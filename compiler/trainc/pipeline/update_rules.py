@@ -227,7 +227,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def _lost_keys(self, model: Model, jobset: Object, objects: Objects) -> Iterator[Finding]:
         """Yield a warning if the sync deletes the Secret with the SSH keys of a JobSet that stays."""
-        name = secret_name(model)
+        name = secret_name(replace(model, name=jobset.name))  # which may have a hash
         kinds = {obj.kind for obj in objects if obj.name == name}
         old = self.base.emitted("", "Secret", identify(jobset.data)[2], name) or self._of_operator(jobset, name)
         if old is None or not kinds.isdisjoint(("Secret", old.data["kind"])) or launcher_of(jobset.data, name) is None:
