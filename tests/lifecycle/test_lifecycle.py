@@ -179,6 +179,31 @@ def test_a_hostfile_does_not_change_under_a_running_job(repository: Repository) 
     assert repository.findings() == []
 
 
+@pytest.mark.parametrize("before", ["job", "external-secrets"])
+def test_the_keys_of_a_job_are_not_deleted_in_silence(repository: Repository, before: str) -> None:
+    warning = "warning[TC205]: Secret ocean-mpi-ssh-auth is deleted"
+    repository.write("trainc.yaml", {"environments": {"prod": {"sshKeys": before}}})
+    repository.run("render")
+    commit(repository.root)
+    if before == "job":
+        repository.write("trainc.yaml", {"environments": {"prod": {"sshKeys": "external-secrets"}}})
+        assert warning in repository.run("validate", "--base", "HEAD")
+        repository.write("trainc.yaml", {"environments": {"prod": {"sshKeys": before}}})
+    metadata = {"name": "ocean-mpi-ssh-auth", "namespace": "team"}
+    repository.write("runtimes/secret.yaml", {"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+    assert warning in repository.run("validate", "--base", "HEAD")
+    repository.job("ocean", block("Run a job again"), runtime="mlx-distributed")
+    assert "TC205" not in repository.run("validate", "--base", "HEAD")
+
+
+def test_keys_with_a_hash_in_their_name_are_not_deleted_in_silence(repository: Repository) -> None:
+    repository.write("trainc.yaml", {"environments": {"prod": {"naming": "content"}}})
+    repository.run("render")
+    commit(repository.root)
+    repository.write("trainc.yaml", {"environments": {"prod": {"naming": "content", "sshKeys": "external-secrets"}}})
+    assert re.search(r"warning\[TC205\]: Secret ocean-\w{8}-mpi", repository.run("validate", "--base", "HEAD"))
+
+
 def test_rename_a_job(repository: Repository) -> None:
     (repository.root / "jobs/team/bert.yaml").unlink()
     repository.job("bert-large")

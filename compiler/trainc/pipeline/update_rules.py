@@ -34,11 +34,12 @@ from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
 from trainc.gitops.environment import left_by
-from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
+from trainc.gitops.keys import EXTERNAL_SECRETS, launcher_of, operator_secret
 from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
-from trainc.plugins.model import Model, Object
+from trainc.plugins.model import Model, Object, Objects
+from trainc.plugins.mpi.transport import secret_name
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource, admit, has_rules
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
@@ -161,7 +162,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         related = (Related(f"at {self.base.revision}", old, existing(old.data, path)),)
         return report(RUN_NUMBER, *source, message, hint=hint, related=related, severity=Severity.WARNING)
 
-    def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
+    def of_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Return findings on refused changes of a job's objects, at their sources."""
         found: list[Finding] = []
         known = self.base.has_job(model.namespace, model.title)
@@ -171,12 +172,13 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
             if old is not None and obj.kind == "JobSet":
                 taken = self._of_another_job(model, obj, old)
                 found += taken if has_errors(taken) else (*taken, *self._jobset(model, obj, old))
+                found += self._lost_keys(model, obj, objects)
             elif obj.kind == "JobSet":
                 found += self._claims_of_others(model, obj)
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
-            elif obj.kind == "Secret" and (old := self._of_operator(obj)) is not None:
+            elif obj.kind == "Secret" and (old := self._of_operator(obj, obj.name)) is not None:
                 locate, stored = partial(self._source_of_content, model, obj), operator_secret(old.data)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job), stored)
         return tuple(found)
@@ -218,10 +220,22 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
                 where = model.job, job_name_path(model.job)
                 yield report("TC602", *where, message, found=name, related=related)
 
-    def _of_operator(self, secret: Object) -> Document | None:
-        """Return the ExternalSecret of the base revision with the name of a Secret."""
-        _, _, namespace, name = identify(secret.data)
-        return self.base.emitted(split_version(EXTERNAL_SECRETS)[0], "ExternalSecret", namespace, name)
+    def _of_operator(self, obj: Object, secret: str) -> Document | None:
+        """Return the ExternalSecret of the base revision with the name of a Secret, in the namespace of an object."""
+        namespace = identify(obj.data)[2]
+        return self.base.emitted(split_version(EXTERNAL_SECRETS)[0], "ExternalSecret", namespace, secret)
+
+    def _lost_keys(self, model: Model, jobset: Object, objects: Objects) -> Iterator[Finding]:
+        """Yield a warning if the sync deletes the Secret with the SSH keys of a JobSet that stays."""
+        name = secret_name(replace(model, name=jobset.name))  # which may have a hash
+        kinds = {obj.kind for obj in objects if obj.name == name}
+        old = self.base.emitted("", "Secret", identify(jobset.data)[2], name) or self._of_operator(jobset, name)
+        if old is None or not kinds.isdisjoint(("Secret", old.data["kind"])) or launcher_of(jobset.data, name) is None:
+            return
+        message = f"Secret {name} is deleted, but JobSet {jobset.name}, which mounts it, stays: new pods lack its keys"
+        related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
+        where, hint = (model.job, job_name_path(model.job)), new_run_hint(model.job)
+        yield report(FIXED, *where, message, hint=hint, severity=Severity.WARNING, related=related)
 
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
         """Return the source of a change of an object: the first change of the inputs, if there is one."""
