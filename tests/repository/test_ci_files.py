@@ -248,6 +248,17 @@ def test_the_base_of_a_pull_request_is_not_the_choice_of_its_author(tmp_path: Pa
     assert sandbox.outputs() == {"base": "HEAD^1"}
 
 
+def test_the_base_of_a_pull_request_is_no_commit_of_a_submodule(tmp_path: Path) -> None:
+    # HEAD^1 in the folder of a submodule is whatever commit of it the pull request chooses.
+    sandbox = Sandbox(tmp_path, render=False)
+    git(sandbox.repository, "clone", "-q", ".", "ml")
+    sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"), rendered=False)
+    event = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_SHA": git(sandbox.repository, "rev-parse", "HEAD")}
+    done = sandbox.step("base", inputs__root="ml", **event)
+    assert (done.returncode, sandbox.outputs()) == (2, {})
+    assert done.stdout.startswith("::error title=trainc::no merge commit to compare with")
+
+
 def test_the_base_of_a_merge_group_is_that_of_the_event(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, render=False)
     base = git(sandbox.repository, "rev-parse", "HEAD")
