@@ -227,7 +227,12 @@ def annotated(name: str, annotations: dict[str, str]) -> dict[str, bytes]:
     [
         ("argocd.argoproj.io/sync-options", "Prune=false", "JobSet train is now protected", "its pods keep running."),
         ("argocd.argoproj.io/sync-options", "Force=true", "Argo CD, such as Force=true, may", "its pods keep running."),
-        ("kustomize.toolkit.fluxcd.io/prune", "Disabled", "its pods keep running.", "JobSet train is now protected"),
+        (
+            "kustomize.toolkit.fluxcd.io/prune",
+            "Disabled",
+            "its pods keep running.",
+            "protected from deletion: it gets prune: disabled.",
+        ),
         ("kustomize.toolkit.fluxcd.io/force", "enabled", "its pods keep running.", "Flux, such as force: enabled, may"),
         ("kustomize.toolkit.fluxcd.io/substitute", "disabled", "its pods keep running.", "its pods keep running."),
     ],

@@ -401,8 +401,9 @@ def _of_objects(job: JobChange, settings: Settings) -> Iterator[str]:
             yield "If it is waiting, it stays suspended: Kueue does not start a JobSet without a queue."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
-            if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS[settings.target]):
-                yield f"{change.kind} {change.name} {text} {', '.join(found)}."
+            found = sorted(option.rpartition("/")[2] for option in options & _SAFEGUARDS[settings.target])
+            if shown := [option.removeprefix("sync-options ").replace(" ", ": ") for option in found]:
+                yield f"{change.kind} {change.name} {text} {', '.join(shown)}."
         if is_updated and change.kind != "JobSet" and change.effect is Effect.CREATED:
             yield f"{change.kind} {change.name} is created."
         elif is_updated and change.kind != "JobSet" and change.effect is Effect.DELETED:
