@@ -238,19 +238,23 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Warn about hosts of the job in its texts by its name without run number and hash, which no pod has."""
+    """Warn about hosts of the job in its texts without its run number and hash, or in a namespace that is mapped."""
+    end, problem = r"(?![\w-])", "does not exist: the name of the JobSet has a run number or a hash"
+    hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
     if jobset.name == model.title:
-        return
+        if model.namespace == model.home:
+            return
+        end = rf"\.[a-z0-9-]+\.{re.escape(model.home)}(?![\w-])"
+        problem = f"is not a pod of this job, which trainc.yaml moves to namespace {model.namespace}"
+        hint = "leave out the namespace and what follows it: names without it are of the pod's own namespace"
     names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
-    hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+(?![\w-])")
+    hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+{end}")
     for path, _, container in containers(jobset.data):
         values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
         for where, text in (*words(container), *values):
             if found := next((host for host in hosts.finditer(text) if host[1] in names), None):
-                message = f"host {found[0]} does not exist: the name of the JobSet has a run number or a hash"
-                hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
                 more = {"severity": Severity.WARNING, "found": found[0], "hint": hint}
-                yield report_at(UNRESOLVED, model, jobset, (*path, *where), message, **more)
+                yield report_at(UNRESOLVED, model, jobset, (*path, *where), f"host {found[0]} {problem}", **more)
 
 
 def check_own_labels(model: Model, jobset: Object) -> Iterator[Finding]:
