@@ -238,20 +238,16 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Warn about hosts in the texts of the job that are none of its: by its run number, namespace or pods."""
+    """Warn about hosts of the job in its texts without its run number and hash, or in a namespace that is mapped."""
     end, problem = r"(?![\w-])", "does not exist: the name of the JobSet has a run number or a hash"
     hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
-    jobs = objects(get(jobset.data, *REPLICATED))
-    if jobset.name == model.title and model.namespace != model.home:
+    if jobset.name == model.title:
+        if model.namespace == model.home:
+            return
         end = rf"\.[a-z0-9-]+\.{re.escape(model.home)}(?![\w-])"
         problem = f"is not a pod of this job, which trainc.yaml moves to namespace {model.namespace}"
         hint = "leave out the namespace and what follows it: names without it are of the pod's own namespace"
-    elif jobset.name == model.title:
-        jobs = [job for job in jobs if get(job, *_COMPLETIONS) == 0]
-        problem = "does not exist: its replicated job has no pods"
-        hint = "with the fix launcher-counts-as-node, spec.trainer.numNodes includes the launcher"
-    if not (names := {str(job.get("name")) for job in jobs}):
-        return
+    names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
     hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+{end}")
     for path, _, container in containers(jobset.data):
         values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
