@@ -127,12 +127,8 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
 
         def matching(part: Stored, requests: Iterable[Request]) -> list[Request]:
             rules: JsonObject = {key: part.constraints.get(key) for key in (*RULES, "matchPolicy")}
-            of_any_name: JsonObject = {
-                **rules,
-                RULES[0]: [{**rule, "resourceNames": []} for rule in rows(rules, RULES[0])],
-            }
-            tried = ((each, rules if each is _JOBSET else of_any_name) for each in requests)
-            return [each for each, given in tried if match(given, each, self.cluster) is not None]
+            rules[RULES[0]] = [{**rule, "resourceNames": []} for rule in rows(rules, RULES[0])]  # of any name
+            return [each for each in requests if match(rules, each, self.cluster) is not None]
 
         for bound in self.bound:
             requests = matching(bound.policy, (_JOBSET, *_CREATED))
