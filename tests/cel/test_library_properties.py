@@ -87,6 +87,13 @@ def test_double_to_int_cuts_or_refuses(number: float) -> None:
             double_to_int(number)
 
 
+def test_upper_and_lower_case_are_of_ascii_letters_only() -> None:
+    text = "".join(map(chr, range(0x250)))
+    upper, lower = OVERLOADS["string_upper_ascii"](text), OVERLOADS["string_lower_ascii"](text)
+    assert upper == "".join(char.upper() if char in string.ascii_letters else char for char in text)
+    assert lower == "".join(char.lower() if char in string.ascii_letters else char for char in text)
+
+
 @given(TEXTS, TEXTS, st.integers(-1, 15))
 def test_positions_of_strings(text: str, part: str, start: int) -> None:
     assume(part and start >= 0)
