@@ -238,19 +238,27 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Warn about hosts of the job in its texts by its name without run number and hash, which no pod has."""
-    if jobset.name == model.title:
+    """Warn about hosts in the texts of the job that are none of its: by its run number, namespace or pods."""
+    end, problem = r"(?![\w-])", "does not exist: the name of the JobSet has a run number or a hash"
+    hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
+    jobs = objects(get(jobset.data, *REPLICATED))
+    if jobset.name == model.title and model.namespace != model.home:
+        end = rf"\.[a-z0-9-]+\.{re.escape(model.home)}(?![\w-])"
+        problem = f"is not a pod of this job, which trainc.yaml moves to namespace {model.namespace}"
+        hint = "leave out the namespace and what follows it: names without it are of the pod's own namespace"
+    elif jobset.name == model.title:
+        jobs = [job for job in jobs if get(job, *_COMPLETIONS) == 0]
+        problem = "does not exist: its replicated job has no pods"
+        hint = "with the fix launcher-counts-as-node, spec.trainer.numNodes includes the launcher"
+    if not (names := {str(job.get("name")) for job in jobs}):
         return
-    names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
-    hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+(?![\w-])")
+    hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+{end}")
     for path, _, container in containers(jobset.data):
         values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
         for where, text in (*words(container), *values):
             if found := next((host for host in hosts.finditer(text) if host[1] in names), None):
-                message = f"host {found[0]} does not exist: the name of the JobSet has a run number or a hash"
-                hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
                 more = {"severity": Severity.WARNING, "found": found[0], "hint": hint}
-                yield report_at(UNRESOLVED, model, jobset, (*path, *where), message, **more)
+                yield report_at(UNRESOLVED, model, jobset, (*path, *where), f"host {found[0]} {problem}", **more)
 
 
 def check_own_labels(model: Model, jobset: Object) -> Iterator[Finding]:
