@@ -184,6 +184,16 @@ def test_a_configuration_that_is_not_read_is_reported_once(repository: Path, run
     assert (result.exit_code, result.stdout.count("error[TC011]")) == (1, 1)
 
 
+@pytest.mark.parametrize("name", ["trainc.yaml", "images.lock.yaml"])
+@pytest.mark.parametrize("text", ["1e400\n", "- {a: yes}\n"])
+def test_a_configuration_that_is_not_a_mapping_is_left(repository: Path, run: Run, name: str, text: str) -> None:
+    (repository / name).write_text(text, encoding="utf-8")
+    result = run("fix", "--unsafe")
+    assert result.exit_code == 1
+    assert ": not fixed[TC005]: needs an edit by hand\n" in result.output
+    assert (repository / name).read_text(encoding="utf-8") == text
+
+
 def test_a_file_that_changes_meanwhile_is_not_overwritten(
     repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,9 @@ def find(catalog: Catalog, name: str, namespace: str = "", option: str = "NAME")
     found = catalog.find(name, namespace)
     if found is None:
         hint = suggest(name, [one.name for one in catalog.runtimes], by_words=True)
-        errors = (f"{one.file}: {one.message}" for one in catalog.findings if has_errors((one,)))
+        errors = (
+            f"{one.file}:{one.line}:{one.column}: {one.message}" for one in catalog.findings if has_errors((one,))
+        )
         more = hint or next(errors, "'trainc runtimes' lists them")
         raise click.BadParameter(f"runtime {name!r} not found; {more}", param_hint=f"'{option}'")
     return found

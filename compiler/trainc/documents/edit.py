@@ -222,6 +222,8 @@ def _reworded(document: Document, fix: Fix) -> Span | None:
     token = field and (field.key if fix.action is Action.RENAME else field.value)
     if field is None or token is None or token.kind != "scalar" or token.style in ("|", ">"):
         return None
+    if not fix.path or get(document.data, *fix.path[:-1]) is None:  # the text is not a mapping, so it has no data
+        return None
     old = field.text[token.begin : token.end]
     if old[:1] in ("", "&", "!"):
         return None
