@@ -244,7 +244,7 @@ def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     jobs = objects(get(jobset.data, *REPLICATED))
     if jobset.name == model.title and model.namespace != model.home:
         end = rf"\.[a-z0-9-]+\.{re.escape(model.home)}(?![\w-])"
-        problem = f"is not a pod of this job, which trainc.yaml moves to namespace {model.namespace}"
+        problem = "is not a pod of this job, which trainc.yaml moves to another namespace"
         hint = "leave out the namespace and what follows it: names without it are of the pod's own namespace"
     elif jobset.name == model.title:
         jobs = [job for job in jobs if get(job, *_COMPLETIONS) == 0]
