@@ -188,6 +188,7 @@ def test_the_keys_of_a_job_are_not_deleted_in_silence(repository: Repository, be
     if before == "job":
         repository.write("trainc.yaml", {"environments": {"prod": {"sshKeys": "external-secrets"}}})
         assert warning in repository.run("validate", "--base", "HEAD")
+        assert "fixed[" not in repository.run("fix", "--base", "HEAD"), "the job may have ended"
         repository.write("trainc.yaml", {"environments": {"prod": {"sshKeys": before}}})
     metadata = {"name": "ocean-mpi-ssh-auth", "namespace": "team"}
     repository.write("runtimes/secret.yaml", {"apiVersion": "v1", "kind": "Secret", "metadata": metadata})

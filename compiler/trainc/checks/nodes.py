@@ -245,11 +245,13 @@ def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
         if model.namespace == model.home:
             return
         end = rf"\.[a-z0-9-]+\.{re.escape(model.home)}(?![\w-])"
-        problem = f"is not a pod of this job, which trainc.yaml moves to namespace {model.namespace}"
+        problem = "is not a pod of this job, which trainc.yaml moves to another namespace"
         hint = "leave out the namespace and what follows it: names without it are of the pod's own namespace"
     names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
     hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+{end}")
-    for path, _, container in containers(jobset.data):
+    for path, job, container in containers(jobset.data):
+        if get(job, *_COMPLETIONS) == 0:  # no pod reads it
+            continue
         values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
         for where, text in (*words(container), *values):
             if found := next((host for host in hosts.finditer(text) if host[1] in names), None):

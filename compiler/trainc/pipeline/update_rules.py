@@ -234,7 +234,9 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
             return
         message = f"Secret {name} is deleted, but JobSet {jobset.name}, which mounts it, stays: new pods lack its keys"
         related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
-        where, hint = (model.job, job_name_path(model.job)), new_run_hint(model.job)
+        # No hint that 'trainc fix' applies: a job that has ended would run again, and does not need the keys.
+        hint = "if the job has not ended, revert the change, or run the job again with 'trainc rerun'"
+        where = model.job, job_name_path(model.job)
         yield report(FIXED, *where, message, hint=hint, severity=Severity.WARNING, related=related)
 
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:

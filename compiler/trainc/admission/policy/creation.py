@@ -108,7 +108,7 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
                     message = f"{group!r} is not an API group: the rule matches nothing in it"
                     name = group.partition("/")[0]
                     hint = f"write {name} here, and the version in apiVersions"
-                    hint = 'the core group is ""' if name == "core" else hint
+                    hint = 'the core group is ""' if name in ("", "core") else hint
                     where = (*path, "apiGroups", number)
                     yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
             yield from _unknown_versions(stored, rule, path)
