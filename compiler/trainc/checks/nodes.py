@@ -249,9 +249,7 @@ def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
         hint = "leave out the namespace and what follows it: names without it are of the pod's own namespace"
     names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
     hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+{end}")
-    for path, job, container in containers(jobset.data):
-        if get(job, *_COMPLETIONS) == 0:  # no pod reads it
-            continue
+    for path, _, container in containers(jobset.data):
         values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
         for where, text in (*words(container), *values):
             if found := next((host for host in hosts.finditer(text) if host[1] in names), None):
