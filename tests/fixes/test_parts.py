@@ -226,7 +226,8 @@ def test_a_value_refers_to_a_variable_of_the_runtime() -> None:
 def gang(jobs: str, policy: str = "coscheduling: {}", spec: str = "") -> tuple[Json, set[str], set[str]]:
     """Return minMember, the jobs whose pods are in the group, and the codes without the fix."""
     text = (
-        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: rt}\n"
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n"
+        "metadata: {name: rt, labels: {trainer.kubeflow.org/webhook-validation: disabled}}\n"
         f"spec:\n  mlPolicy: {{numNodes: 3}}\n  podGroupPolicy: {{{policy}}}\n  template:\n    spec:\n{spec}"
         f"      replicatedJobs:\n{jobs}---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
         "metadata: {name: j}\nspec: {runtimeRef: {name: rt}, trainer: {}}\n"
@@ -262,6 +263,7 @@ def one(name: str, waits: str = "", label: str = "", count: int = 1, replicas: i
 READY, COMPLETE = "{name: %s, status: Ready}", "{name: %s, status: Complete}"
 GANGS = [
     (one("node", label="trainer"), 3, {"node"}, False),
+    (one("node", label="trainer", replicas=2), 3, {"node"}, False),
     (one("data") + one("node", COMPLETE % "data", "trainer"), 3, {"node"}, True),
     (one("a") + one("b", COMPLETE % "a") + one("node", COMPLETE % "b", "trainer"), 3, {"node"}, True),
     (one("workers", count=4) + one("launcher", READY % "workers", "trainer"), 4, {"workers", "launcher"}, True),
