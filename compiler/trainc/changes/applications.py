@@ -13,7 +13,7 @@ from trainc.changes.model import Directory
 from trainc.gitops.argocd import Tree
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.flux import kustomization_name
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import Settings, deployment_folders
 
 _folders: Final = memo.keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
 """The first folder of jobs/ that is mapped to each namespace."""
@@ -70,7 +70,7 @@ class Applications(Struct, frozen=True):
         """Return the applications of directories before and after, with the settings of environments then."""
         settings_of = {each: now.get(each.environment, Settings()) for each in new}
         remaining = {application_key(directory, settings) for directory, settings in settings_of.items()}
-        written = {"", *(folder for each in now.values() for folder in (each.argocd.write, each.flux.write))}
+        written = {"", *deployment_folders(now.values())}
         for each in {*old} - {*new}:
             was = earlier.get(each.environment, Settings())
             if was.flux.write and was.flux.write not in written:  # the files stay there, and so do the Kustomizations

@@ -229,8 +229,8 @@ def _settings(before: Revision, after: Revision) -> Weaker:
 
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     """Yield each option with which Argo CD or Flux applies more, or other files, than this repository's checks see."""
-    others = settings_of_all(before)
-    for name, now in settings_of_all(after).items():
+    others, current = settings_of_all(before), settings_of_all(after)
+    for name, now in current.items():
         was = others.get(name)
         limits = [] if was is None else [was.tool.namespaces]
         if was is None or destination_of(was) != destination_of(now):
@@ -246,8 +246,8 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
-    there = deployment_folders(after)
-    for folder in (each for each in deployment_folders(before) if each not in there):
+    there = deployment_folders(current.values())
+    for folder in (each for each in deployment_folders(others.values()) if each not in there):
         yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
 
 
@@ -333,7 +333,7 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
     It is the path in trainc.yaml, the change, its effect, and a hint.
     """
     current = settings_of_all(after.config)
-    written = deployment_folders(after.config)
+    written = deployment_folders(current.values())
     for name, was in settings_of_all(before.config).items():
         now = current.get(name)
         if not _origin(was):

@@ -8,7 +8,7 @@ from these types, for editors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -513,9 +513,8 @@ def settings_of_all(config: JsonObject) -> dict[str, Settings]:
     return {name: read_settings(config, name) for name in as_object(config.get("environments"))}
 
 
-def deployment_folders(config: JsonObject) -> tuple[str, ...]:
+def deployment_folders(found: Iterable[Settings]) -> tuple[str, ...]:
     """Return the folders beside out/ to which environments write objects of Argo CD and Flux, sorted."""
-    found = settings_of_all(config).values()
     return tuple(sorted({folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}))
 
 

@@ -12,7 +12,7 @@ from trainc.findings import Finding, Severity, Silenced, has_errors, report, sor
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.settings import deployment_folders, read_settings
+from trainc.inputs.settings import deployment_folders, read_settings, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Watch
 from trainc.pipeline.content import Job, bytes_of, compressed
@@ -81,7 +81,7 @@ def plan_request(
     platform = read_others(root, request.names, config)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = None if JOBS in request.names else platform.sources
-    written = deployment_folders(config.data) if request.is_whole else ()
+    written = deployment_folders(settings_of_all(config.data).values()) if request.is_whole else ()
     folders = (OUT, *written)
     if written:
         findings = (*findings, *in_another_folder(root, config))
@@ -174,9 +174,9 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
 
 
 def _flux_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
-    settings = [read_settings(config.data, name) for name in config.environments]
-    folders = {each.flux.write for each in settings if each.flux.write}
-    return flux_files(kustomizations(config, outcome), settings[0], sorted(folders))
+    folders = {each.flux.write for each in settings_of_all(config.data).values() if each.flux.write}
+    settings = read_settings(config.data, config.environments[0])
+    return flux_files(kustomizations(config, outcome), settings, sorted(folders))
 
 
 def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:

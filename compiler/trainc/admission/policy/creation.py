@@ -107,8 +107,8 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
                 if isinstance(group, str) and ("/" in group or group == "core"):
                     message = f"{group!r} is not an API group: the rule matches nothing in it"
                     name = group.partition("/")[0]
-                    hint = f"write {name} here, and the version in apiVersions"
-                    hint = 'the core group is ""' if name in ("", "core") else hint
+                    other = f"write {name} here, and the version in apiVersions"
+                    hint = 'the core group is ""' if name in ("", "core") else other
                     where = (*path, "apiGroups", number)
                     yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
             yield from _unknown_versions(stored, rule, path)
