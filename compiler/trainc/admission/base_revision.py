@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cache, cached_property, lru_cache
 from typing import TypeAlias
 
@@ -177,6 +177,20 @@ def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
                 if known.name.rpartition("/")[0] == file.name.rpartition("/")[0]:
                     index[identity] = file
     return index, tuple(notes)
+
+
+def no_longer_emitted(
+    revision: Revision, environment: str, kinds: Iterable[str], made: Set[Identity]
+) -> Iterator[Document]:
+    """Yield the objects of some kinds that were emitted for an environment, and are not among those that are made."""
+    names = {f"/{namespace}/{kind.lower()}-{name}.yaml" for _, kind, namespace, name in made}
+    starts = tuple(f"{kind.lower()}{end}" for kind in kinds for end in "-.")
+    for file in _by_environment(revision).get(environment, ()):
+        *_, namespace, _, name = file.name.split("/")
+        if name.startswith(starts) and f"/{namespace}/{name}" not in names:  # few files have to be read
+            for document in _documents(file):
+                if identify(document.data) not in made:
+                    yield _renamed(document, revision.name)
 
 
 @lru_cache(maxsize=64)

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, get, objects
+from trainc.basics.jsonvalues import JsonObject
 from trainc.gitops.base import Pass, jobset_of
-from trainc.gitops.pods import CONTAINERS, pod_specs
+from trainc.gitops.pods import named_by_pods
 from trainc.plugins.model import Model, Objects, Origin
 
 CONFIG_MAP: Final = "ConfigMap"
@@ -32,17 +32,7 @@ def shape(model: Model, objs: Objects) -> Objects:
 
 def read_by_pods(jobset: JsonObject) -> frozenset[str]:
     """Return the names of the ConfigMaps that pods of a JobSet read, as volumes or as variables."""
-    names: list[Json] = []
-    for _, pod in pod_specs(jobset):
-        for volume in objects(pod.get("volumes")):
-            names.append(get(volume, "configMap", "name"))
-            names += [get(source, "configMap", "name") for source in objects(get(volume, "projected", "sources"))]
-        for container in (container for kind in CONTAINERS for container in objects(pod.get(kind))):
-            names += [get(source, "configMapRef", "name") for source in objects(container.get("envFrom"))]
-            for variable in objects(container.get("env")):
-                if "valueFrom" in variable:
-                    names.append(get(variable, "valueFrom", "configMapKeyRef", "name"))
-    return frozenset(str(name) for name in names if name is not None)
+    return frozenset(name for kind, name in named_by_pods(jobset) if kind == CONFIG_MAP)
 
 
 PASS: Final = Pass("immutable_configmaps", shape, lambda *_: Origin("plugin", name="immutable_configmaps"))

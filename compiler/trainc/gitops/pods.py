@@ -21,6 +21,12 @@ _IMAGES: Final[tuple[tuple[str, Path], ...]] = (
 )
 """Lists of a pod's spec whose items have an image, and its path in an item."""
 
+_NAMING: Final = {
+    **dict.fromkeys(("configMap", "configMapRef", "configMapKeyRef"), "ConfigMap"),
+    **dict.fromkeys(("secret", "secretRef", "secretKeyRef"), "Secret"),
+}
+"""The fields of volumes and variables that name an object, and its kind."""
+
 _JOBS: Final = ("spec", "replicatedJobs")
 _JOB: Final = ("spec", "template", "spec")
 
@@ -44,6 +50,24 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
     """Yield the name of each replicated job of a JobSet, with path and value of its pod spec."""
     for path, job in replicated_jobs(jobset):
         yield str(job.get("name")), (*path, *POD_SPEC), as_object(get(job, *POD_SPEC))
+
+
+def named_by_pods(jobset: JsonObject) -> frozenset[tuple[str, str]]:
+    """Return kind and name of the ConfigMaps, Secrets and service accounts that pods of a JobSet use."""
+    found: list[tuple[str, Json]] = []
+    for _, pod in pod_specs(jobset):
+        found.append(("ServiceAccount", pod.get("serviceAccountName") or pod.get("serviceAccount")))
+        found += [("Secret", secret.get("name")) for secret in objects(pod.get("imagePullSecrets"))]
+        sources = list(objects(pod.get("volumes")))
+        sources += [source for volume in sources for source in objects(get(volume, "projected", "sources"))]
+        for container in (container for kind in CONTAINERS for container in objects(pod.get(kind))):
+            sources += objects(container.get("envFrom"))
+            sources += [as_object(variable.get("valueFrom")) for variable in objects(container.get("env"))]
+        for source in sources:
+            for field in source.keys() & _NAMING.keys():
+                reference = as_object(source[field])
+                found.append((_NAMING[field], reference.get("name") or reference.get("secretName")))
+    return frozenset((kind, name) for kind, name in found if isinstance(name, str))
 
 
 def claim_templates(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject, JsonObject]]:

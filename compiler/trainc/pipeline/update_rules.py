@@ -6,7 +6,7 @@ renamed or removed are not compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property, partial
 from itertools import islice
 from typing import Final, NamedTuple
@@ -14,7 +14,15 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import Base, as_stored, broken, identify, standard
+from trainc.admission.base_revision import (
+    Base,
+    Identity,
+    as_stored,
+    broken,
+    identify,
+    no_longer_emitted,
+    standard,
+)
 from trainc.admission.rules import BrokenRule, failures
 from trainc.admission.update import (
     jobset_changes,
@@ -34,12 +42,15 @@ from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
 from trainc.gitops.environment import left_by
-from trainc.gitops.keys import EXTERNAL_SECRETS, launcher_of, operator_secret
+from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
 from trainc.gitops.naming import new_run_hint
+from trainc.gitops.pods import named_by_pods
+from trainc.gitops.runtime_resources import FOLDER
+from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
+from trainc.pipeline.content import Job
 from trainc.plugins.model import Model, Object, Objects
-from trainc.plugins.mpi.transport import secret_name
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource, admit, has_rules
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
@@ -55,6 +66,9 @@ _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 
 _COMPARED: Final = ("JobSet", "ConfigMap", "RoleBinding", "Secret")
 """The kinds of a job's objects with immutable fields. Other Jobs have a hash of their spec in the name."""
+
+_USED: Final = ("ConfigMap", "ExternalSecret", "Secret", "ServiceAccount")
+"""The kinds of objects that pods use, or of which the cluster makes one that they use."""
 
 _ABSENT = "nothing"
 _REWRITTEN = "the text is unchanged, but Trainer's webhook rewrites quantities when it sets the time of a runtime patch"
@@ -172,7 +186,6 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
             if old is not None and obj.kind == "JobSet":
                 taken = self._of_another_job(model, obj, old)
                 found += taken if has_errors(taken) else (*taken, *self._jobset(model, obj, old))
-                found += self._lost_keys(model, obj, objects)
             elif obj.kind == "JobSet":
                 found += self._claims_of_others(model, obj)
             elif old is not None:
@@ -224,20 +237,6 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Return the ExternalSecret of the base revision with the name of a Secret, in the namespace of an object."""
         namespace = identify(obj.data)[2]
         return self.base.emitted(split_version(EXTERNAL_SECRETS)[0], "ExternalSecret", namespace, secret)
-
-    def _lost_keys(self, model: Model, jobset: Object, objects: Objects) -> Iterator[Finding]:
-        """Yield a warning if the sync deletes the Secret with the SSH keys of a JobSet that stays."""
-        name = secret_name(replace(model, name=jobset.name))  # which may have a hash
-        kinds = {obj.kind for obj in objects if obj.name == name}
-        old = self.base.emitted("", "Secret", identify(jobset.data)[2], name) or self._of_operator(jobset, name)
-        if old is None or not kinds.isdisjoint(("Secret", old.data["kind"])) or launcher_of(jobset.data, name) is None:
-            return
-        message = f"Secret {name} is deleted, but JobSet {jobset.name}, which mounts it, stays: new pods lack its keys"
-        related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
-        # No hint that 'trainc fix' applies: a job that has ended would run again, and does not need the keys.
-        hint = "if the job has not ended, revert the change, or run the job again with 'trainc rerun'"
-        where = model.job, job_name_path(model.job)
-        yield report(FIXED, *where, message, hint=hint, severity=Severity.WARNING, related=related)
 
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
         """Return the source of a change of an object: the first change of the inputs, if there is one."""
@@ -381,6 +380,41 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+
+
+def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], options: Options) -> Iterator[Finding]:
+    """Yield a warning for each object that the sync deletes, though pods of a JobSet that stays use it.
+
+    ``shared`` are the namespaces whose jobs share objects, ``made`` what all environments have.
+    """
+    revision = options.base
+    if revision is None:
+        return
+    tool = options.settings.tool
+    keeps = tool.on_delete == "keep" and not tool.per_namespace
+    deleted: dict[Identity, Document] = {}
+    for old in no_longer_emitted(revision, options.environment, _USED, made):
+        stored = identify(operator_secret(old.data) if old.data["kind"] == "ExternalSecret" else old.data)
+        *_, namespace, folder, _ = old.source.name.split("/")
+        if stored not in made and not (keeps and folder == FOLDER and namespace not in shared):
+            deleted[stored] = old
+    users: dict[Identity, list[Job]] = {}
+    base = Base.of(revision, (options.environment,))
+    for job in jobs if deleted else ():
+        jobset = next((each.identity for each in job.summaries if each.kind == "JobSet"), None)
+        before = base.emitted(*jobset) if jobset is not None else None
+        if jobset is not None and before is not None:
+            for kind, name in named_by_pods(before.data):
+                users.setdefault(("", kind, jobset[2], name), []).append(job)
+    for stored in deleted.keys() & users.keys():
+        first, *others = users[stored]
+        more = f" and of {len(others)} more" if others else ""
+        message = f"{stored[1]} {stored[3]} is deleted, but pods of {first.name}{more} use it, whose JobSet stays"
+        related = (Related(f"at {revision.name}", deleted[stored], ("metadata", "name")),)
+        # No hint that 'trainc fix' applies: a job that has ended would run again, and does not need the object.
+        hint = "if the job has not ended, revert the change, or run the job again with 'trainc rerun'"
+        where = first.document, job_name_path(first.document)
+        yield report(FIXED, *where, message, hint=hint, severity=Severity.WARNING, related=related)
 
 
 def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> list[Refusal]:
