@@ -404,7 +404,8 @@ def _moved(
 
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
 _BY_ITSELF: Final = (
-    "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
+    "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted, "
+    "at the latest with the next commit in its folder"
 )
 
 
