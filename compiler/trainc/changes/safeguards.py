@@ -358,7 +358,7 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
             effect = f"its {what} are replaced by others, which stops running jobs and runs all jobs again"
             hint = earlier
             if moved:
-                effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
+                effect = "jobs in the old cluster continue without Argo CD, and run in the new one when next synced"
                 hint = "remove the jobs from the environment in a commit that is applied before"
             change = f"environment {name}: {'.'.join(path)} changed from {old} to {new}"
             yield option_path(after.config, name, *path), change, effect, hint
@@ -404,7 +404,8 @@ def _moved(
 
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
 _BY_ITSELF: Final = (
-    "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
+    "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted, "
+    "at the latest with the next commit in its folder"
 )
 
 
