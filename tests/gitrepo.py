@@ -24,7 +24,8 @@ def git(root: Path, *args: str) -> str:
 
 def commit(root: Path) -> str:
     """Commit all files below root, in a repository that is made if need be, and return the commit's hash."""
-    git(root, "init", "-q", "-b", "main")
+    if not (root / ".git").exists():
+        git(root, "init", "-q", "-b", "main")
     git(root, "add", "-f", ".")
-    git(root, "commit", "-q", "--allow-empty", "-m", "a commit")
+    git(root, "-c", "maintenance.auto=false", "commit", "-q", "--allow-empty", "-m", "a commit")
     return git(root, "rev-parse", "HEAD")

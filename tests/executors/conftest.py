@@ -19,17 +19,10 @@ spec:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This repository's jobs, runtimes and policies, each job twice; it is the working directory."""
-    for name in ("runtimes", "policies"):
+    """This repository's jobs, runtimes and policies; it is the working directory."""
+    for name in ("jobs", "runtimes", "policies"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "trainc.yaml").write_text((ROOT / "trainc.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-    for path in sorted((ROOT / "jobs").glob("*/*.yaml")):
-        folder = tmp_path / "jobs" / path.parent.name
-        folder.mkdir(parents=True, exist_ok=True)
-        text = path.read_text(encoding="utf-8")
-        for number in range(2):
-            renamed = text.replace(f"  name: {path.stem}\n", f"  name: {path.stem}-{number}\n", 1)
-            (folder / f"{path.stem}-{number}.yaml").write_text(renamed, encoding="utf-8")
+    shutil.copy(ROOT / "trainc.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

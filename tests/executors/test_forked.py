@@ -46,7 +46,7 @@ def same(one: Build, other: Build) -> None:
 
 def test_processes_give_what_one_gives(repository: Path) -> None:
     alone = build(repository, in_order)
-    assert len(alone.files) > 100
+    assert len(alone.files) > 50
     assert alone.findings
     same(build(repository, forked(3)), alone)
 
@@ -66,7 +66,7 @@ def test_the_jobs_come_from_other_processes(repository: Path, monkeypatch: pytes
         return compiled(context, document)
 
     monkeypatch.setattr(pipeline_job, "compile_job", elsewhere)
-    assert len(build(repository, forked(2)).jobs) == 40
+    assert len(build(repository, forked(2)).jobs) == 20
 
 
 def test_refused_changes_come_from_there_too(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +118,8 @@ def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return compiled(context, document)
 
     monkeypatch.setattr(pipeline_job, "compile_job", here)
-    assert len(build(repository, forked()).jobs) == 40 < FEW
-    assert len(build(repository, forked(1)).jobs) == 40
+    assert len(build(repository, forked()).jobs) == 20 < FEW
+    assert len(build(repository, forked(1)).jobs) == 20
 
 
 def test_a_process_that_is_killed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_what_cannot_travel_is_compiled_here(repository: Path) -> None:
         return unpack(data, given, others, context)
 
     same(build(repository, partly), build(repository, in_order))
-    assert len(seen) == 40
+    assert len(seen) == 20
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])

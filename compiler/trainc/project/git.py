@@ -130,15 +130,16 @@ def commit_of(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
     if not revision or revision.startswith(("-", "^")) or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
-    if run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
+    options = ("--is-inside-work-tree", "--verify", f"{revision}^{{commit}}")
+    found = run(root, ("-c", "core.warnAmbiguousRefs=true", "rev-parse", *options))
+    inside, _, commit = found.stdout.decode("ascii").strip().partition("\n")
+    if inside != "true":
         errors = run(root, ("rev-parse", "--show-toplevel")).stderr
         problem = _error(errors)
         hint = "run trainc where the repository is checked out"
         if b"safe.directory" in errors:  # as in a container with the checkout of another user
             hint = "if you trust its owner: git config --global --add safe.directory FOLDER"
         raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
-    found = run(root, ("-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", f"{revision}^{{commit}}"))
-    commit = found.stdout.decode("ascii").strip()
     if found.returncode == 0 and b"is ambiguous" in found.stderr and commit != revision:
         hint = "pass the whole name of the branch or tag, such as refs/heads/main"
         raise RevisionError(f"revision {revision!r} is ambiguous: several branches or tags have this name", hint)
