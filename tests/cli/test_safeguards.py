@@ -270,6 +270,17 @@ def test_a_submodule_that_any_gitmodules_above_it_names(
     assert run("validate").exit_code == 1, "git, which has no empty folders, cannot tell"
 
 
+def test_output_that_a_sparse_checkout_leaves_out_is_an_error(base: Path, run: Run) -> None:
+    """Argo CD would apply it, though no check compares it with what trainc renders."""
+    file = "out/prod/b/other/jobset-other.yaml"
+    put(base, file, "kind: JobSet\n")
+    commit(base)
+    subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*", "!/out/prod/b/other/"], cwd=base, check=True)
+    for options in ([], ["--check"], ["--check", "--no-cache"]):
+        assert f"out:1:1: error[TC011]: not in this sparse checkout: {file}\n" in run("render", *options).stdout
+    assert run("render", "jobs/a").exit_code == run("validate").exit_code == 0
+
+
 def test_what_a_sparse_checkout_leaves_out_behind_a_link_is_an_error(base: Path, run: Run) -> None:
     put(base, "policies/x.yaml", "# none yet\n")
     (base / "shared").mkdir()

@@ -546,10 +546,45 @@ def test_the_policies_of_a_merge_request_are_those_of_the_target_branch(tmp_path
         "CI_MERGE_REQUEST_PROJECT_ID": "1",
         "CI_MERGE_REQUEST_PROJECT_URL": project.as_uri(),
         "CI_PROJECT_ID": "2" if fork else "1",
+        "CI_PIPELINE_SOURCE": "merge_request_event",
     }
     done = sandbox.shell("\n".join(JOBS[job]["script"]), **JOBS[job]["variables"], **variables)
     assert done.returncode == 0, done.stderr
     assert git(sandbox.repository, "rev-parse", "FETCH_HEAD") == newer
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_merge_request_without_a_commit_of_its_target_fails(tmp_path: Path, job: str) -> None:
+    """GitLab merges it all the same, and has no base for it (MergeRequestDiff.find_base_sha)."""
+    sandbox = Sandbox(tmp_path, render=False)
+    sandbox.program("trainc", "#!/bin/sh\nexit 0\n")
+    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri())
+    git(sandbox.repository, "checkout", "-q", git(sandbox.repository, "commit-tree", "-m", "alone", "HEAD^{tree}"))
+    variables = {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    done = sandbox.shell("\n".join(JOBS[job]["script"]), **JOBS[job]["variables"], **variables)
+    assert done.returncode != 0
+
+
+def test_a_merge_request_with_several_bases_fails(tmp_path: Path) -> None:
+    """Of the bases after merges in both directions, the one that git names first may hide a change."""
+    sandbox = Sandbox(tmp_path)
+    root = sandbox.repository
+    git(root, "remote", "add", "origin", root.as_uri())
+    ours = git(root, "commit-tree", "-m", "ours", "-p", "HEAD", "HEAD^{tree}")
+    theirs = git(root, "commit-tree", "-m", "theirs", "-p", "HEAD", "HEAD^{tree}")
+    main, other = (
+        git(root, "commit-tree", "-m", "x", "-p", a, "-p", b, "HEAD^{tree}")
+        for a, b in ((ours, theirs), (theirs, ours))
+    )
+    git(root, "branch", "target", main)
+    variables = {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "target"}
+    for head, status in ((ours, 0), (other, 2)):
+        git(root, "checkout", "-q", head)
+        done = sandbox.shell("\n".join(JOBS["init"]["script"]), **variables)
+        assert done.returncode == status, done.stderr
+    assert (
+        f"{ours}\\n{theirs}' is not a revision" in done.stderr or f"{theirs}\\n{ours}' is not a revision" in done.stderr
+    )
 
 
 def test_the_root_of_a_merge_request_is_no_link(tmp_path: Path) -> None:

@@ -408,7 +408,7 @@ def warnings(difference: Difference) -> Iterator[str]:
             what, them = ("files or folders below out/ were", "them")
         yield f"{len(names)} {what} not written by trainc, and Argo CD or Flux reads {them}: {listed(names, _NAMED)}"
     if difference.stale is None and difference.broken:
-        yield "out/ may be stale: its sources have errors, which trainc validate lists"
+        yield "out/ may be stale: there are errors, which trainc render --check lists"
     elif difference.stale:
         names = [one_line(str(directory), 120) for directory in difference.stale]
         jobs = counted(len(names), "job")

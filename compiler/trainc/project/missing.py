@@ -14,7 +14,7 @@ from trainc.findings import Finding
 from trainc.findings.display import counted
 from trainc.project.files import LIMIT, Kind, about, open_regular, read_regular, read_start
 from trainc.project.links import GIT, LONGEST, real_path, top_of
-from trainc.project.names import CONFIG, is_input, is_read, parents
+from trainc.project.names import CONFIG, is_input, is_output, is_read, parents
 
 MODULES = ".gitmodules"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
@@ -97,7 +97,7 @@ def _may_be_sparse(folder: Path) -> bool:
 
 
 def left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> Iterator[Finding]:
-    """Yield a finding if a sparse checkout leaves out inputs at or below a name.
+    """Yield a finding if a sparse checkout leaves out inputs or output at or below a name.
 
     ``links`` are names there, with their real paths. If git cannot tell, the finding is about trainc.yaml, which every
     command reads.
@@ -119,7 +119,7 @@ def left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> It
 
 
 def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the inputs and settings that are left out, sorted by their names. Raises RevisionError.
+    """Return the inputs, settings and output that are left out, sorted by their names. Raises RevisionError.
 
     A file behind several links has one of their names. Links, which may lead to inputs, and submodules count, too.
     """
@@ -130,7 +130,7 @@ def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]]) -> list[s
     for tag, kind, file in entries_in_index(root, *places if len(places) == 1 else ("",)):
         if tag == "S" and not os.path.lexists(root / file):
             names = (name + file[len(place) :] for place in (*parents(file), file) for name in places.get(place, ()))
-            found += islice((name for name in names if kind is not Kind.FILE or is_read(name)), 1)
+            found += islice((each for each in names if kind is not Kind.FILE or is_read(each) or is_output(each)), 1)
     return sorted(found)
 
 

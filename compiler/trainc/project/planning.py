@@ -24,6 +24,7 @@ from trainc.project.environments import Outcome, Uncached, compile_for, read_oth
 from trainc.project.files import Kind
 from trainc.project.foreign import foreign_files, kept_applications
 from trainc.project.links import leads_to_folder, top_of
+from trainc.project.missing import left_out
 from trainc.project.names import CONFIG, JOBS, OUT, parents
 from trainc.project.read import merge, read_tree
 from trainc.project.write import Plan, look, plan
@@ -89,6 +90,8 @@ def plan_request(
         inputs, config, request.environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
     )
     found = with_empty(outcome, root, request.names)
+    if request.is_whole:  # Argo CD applies what git has
+        found = (*found, *left_out(root, OUT))
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:

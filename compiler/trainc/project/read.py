@@ -39,6 +39,7 @@ from trainc.project.names import (
     INPUTS,
     JOBS,
     LOCK,
+    OUT,
     POLICIES,
     POLICY_TESTS,
     RUNTIMES,
@@ -179,7 +180,7 @@ def _may_be(path: Path, name: str) -> bool:
 
 def not_read(root: Path) -> tuple[str, ...]:
     """Return a text for each finding on files that are not read: those that are misnamed or not checked out."""
-    parts = (chain(_misnamed(root, name), left_out(root, name)) for name in (*SETTINGS, *INPUTS))
+    parts = (chain(_misnamed(root, name), left_out(root, name)) for name in (*SETTINGS, *INPUTS, OUT))
     return tuple(f"{finding.file}: {finding.message}" for part in parts for finding in part)
 
 
