@@ -66,6 +66,7 @@ from trainc.project.catalog import Runtime
 from trainc.project.files import OWNED
 from trainc.project.fixing import diff_text
 from trainc.project.foreign import kept_applications
+from trainc.schema.field_help import split
 from trainc.schema.kinds import BUILT_IN
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
@@ -270,6 +271,13 @@ def test_the_hint_for_a_name_of_many_words() -> None:
     assert time.process_time() - start < 1
     short = [f"torch-team{i}" for i in range(100)]
     assert suggest("troch-team7", [*short, "flux-team7"], by_words=True) == "did you mean 'torch-team7'?"
+
+
+def test_open_brackets_of_a_field_to_explain() -> None:
+    """The end of each could be searched for in all that follows."""
+    start = time.process_time()
+    assert split("[" * 100_000) is None
+    assert time.process_time() - start < 1
 
 
 @thorough

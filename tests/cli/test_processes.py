@@ -200,6 +200,14 @@ def test_standard_output_that_takes_nothing(repository: Path, command: tuple[str
     assert full[0].endswith(b"No space left on device\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_standard_output_that_takes_a_part(repository: Path, unbuffered: str) -> None:
+    line = f"ulimit -f 8; {sys.executable} -m trainc explain > part"
+    environment = {**surroundings(), "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (2, b"trainc: error: <stdout>: File too large\n")
+
+
 def test_a_reader_that_has_enough(repository: Path, process: Process) -> None:
     line = f"{sys.executable} -m trainc explain | head -n 1"
     done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, env=surroundings())

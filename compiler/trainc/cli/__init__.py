@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ def main() -> None:
     # Otherwise a tenth of a short run goes into garbage collection, which finds nothing to free.
     gc.set_threshold(250_000, 10, 10)
     _handle_signals()
-    _replace_closed_output()
+    _replace_output()
     try:
         from trainc.cli.root import trainc
 
@@ -53,13 +54,19 @@ def _handle_signals() -> None:
             signal.signal(number, stop)
 
 
-def _replace_closed_output() -> None:
+def _replace_output() -> None:
     """Replace a standard output that the caller closed with a stream whose writes fail: the device is open for reading.
 
-    Otherwise output would be lost, or go to a file with the same descriptor.
+    Otherwise output would be lost, or go to a file with the same descriptor. With PYTHONUNBUFFERED, streams lose what
+    one write does not take, as on a full disk: replace them with streams that write the rest, or fail.
     """
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+            buffered = os.fdopen(stream.fileno(), "w", encoding=stream.encoding, errors=stream.errors, closefd=False)
+            setattr(sys, name, buffered)
 
 
 def _exit(end: SystemExit) -> NoReturn:

@@ -14,7 +14,7 @@ from trainc.upstream import TRAINER_API
 
 _WIDTH: Final = 80
 _INDENT: Final = "    "
-_BRACKETS: Final = re.compile(r"\[[^\]]*\]|\{\}")
+_BRACKETS: Final = re.compile(r"\[[^][]*\]|\{\}")
 _TITLES: Final = {
     "default": "DEFAULT",
     "enum": "ALLOWED",
