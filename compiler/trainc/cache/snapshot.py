@@ -24,7 +24,7 @@ from trainc.pipeline.content import digest_of
 from trainc.project.files import read_regular
 from trainc.project.links import top_of
 from trainc.project.missing import is_submodule, submodules
-from trainc.project.names import INPUTS, SETTINGS, is_input, may_have_inputs, parents
+from trainc.project.names import INPUTS, SETTINGS, all_parents, is_input, may_have_inputs
 from trainc.project.read import not_read
 from trainc.project.write import is_ours, is_temporary
 
@@ -188,7 +188,7 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
         return None
     if surroundings(root) != snapshot.around or _has_submodule(root, empty):
         return None
-    above = {folder for top in snapshot.tops for folder in parents(top)}
+    above = all_parents(snapshot.tops)
     new = replace(snapshot, files=files, folders=folders, ignored=tuple(ignored), empty=tuple(empty))
     return replace(new, missing=tuple(missing), parents=tuple(above))
 

@@ -24,7 +24,7 @@ from trainc.findings import Finding, Severity
 from trainc.inputs.settings import Settings, read_settings
 from trainc.project.config import UNMANAGED
 from trainc.project.files import Kind, about
-from trainc.project.names import OUT, is_output, is_placed, parents
+from trainc.project.names import OUT, all_parents, is_output, is_placed, parents
 from trainc.project.write import Plan, is_temporary, ours_among
 
 FOREIGN: Final = "TC903"
@@ -116,15 +116,15 @@ def foreign(
     ``unread`` has the reason for each file that cannot be read, by name. ``folder_of`` returns the folder for which a
     file keeps an Application, or nothing.
     """
-    folders = {"", *(folder for name in own for folder in parents(name))}
+    folders = {"", *all_parents(own)}
     files = frozenset(path for path in exceptions if not path.endswith("/"))
     trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
-    deepest = max((tree.count("/") + 1 for tree in trees), default=0)
+    inside = _inside(trees, there) if trees else set()
     excepted: list[str] = []
     for name, kind in sorted(there.items()):
         if not is_output(name) or name in own:
             continue
-        if name in files or not trees.isdisjoint((*parents(name, deepest), name)):
+        if name in files or name in trees or name.rpartition("/")[0] in inside:
             excepted.append(name)
             continue
         last = name.rpartition("/")[2].casefold()
@@ -149,6 +149,15 @@ def foreign(
             yield _finding(name, "not written by trainc, and Argo CD or Flux reads it")
     alone = (name for name in excepted if there[name] is Kind.FILE and folder_of(name) not in folders)
     yield from _without_objects(tuple(alone), there, folder_of)
+
+
+def _inside(trees: Collection[str], names: Iterable[str]) -> set[str]:
+    """Return the folders above the names that are one of ``trees``, or in one."""
+    found: set[str] = set()
+    for folder in sorted(all_parents(names)):  # those above it come first
+        if folder in trees or folder.rpartition("/")[0] in found:
+            found.add(folder)
+    return found
 
 
 def _without_objects(

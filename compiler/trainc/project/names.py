@@ -31,6 +31,15 @@ def parents(name: str, most: int | None = None) -> list[str]:
     return ["/".join(steps[:end]) for end in range(1, len(steps))[:most]]
 
 
+def all_parents(names: Iterable[str]) -> set[str]:
+    """Return the folders above any of the paths, each found once: a deep one has many above it, with long paths."""
+    found: set[str] = set()
+    for name in names:
+        while (name := name.rpartition("/")[0]) and name not in found:
+            found.add(name)
+    return found
+
+
 def is_text(name: str) -> bool:
     """Return whether the name of a file is text, as names in outputs and caches must be: UTF-8 in a UTF-8 locale."""
     return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)

@@ -25,7 +25,7 @@ from trainc.project.files import Kind
 from trainc.project.foreign import foreign_files, kept_applications
 from trainc.project.links import leads_to_folder, top_of
 from trainc.project.missing import left_out
-from trainc.project.names import CONFIG, JOBS, OUT, parents
+from trainc.project.names import CONFIG, JOBS, OUT, all_parents
 from trainc.project.read import merge, read_tree
 from trainc.project.write import Plan, look, plan
 
@@ -116,7 +116,7 @@ def _foreign(there: Mapping[str, Kind], todo: Plan, config: Config) -> frozenset
     """Return the other files, without those that git's index decides on, so that the cache has no result with one."""
     ours = todo.written | todo.removed
     found = [name for name, kind in there.items() if kind is Kind.FILE and name not in ours]
-    folders = {"", *(folder for name in todo.written for folder in parents(name))} if found else set()
+    folders = {"", *all_parents(todo.written)} if found else set()
     folder_of = kept_applications(config.data)
     return frozenset(name for name in found if folder_of(name) in folders)
 

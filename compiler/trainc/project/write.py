@@ -35,7 +35,7 @@ from trainc.project.files import (
     read_start,
 )
 from trainc.project.links import leads_out, top_of
-from trainc.project.names import OUT, is_placed, parents
+from trainc.project.names import OUT, all_parents, is_placed, parents
 from trainc.project.read import name_below
 
 MANY = 64
@@ -157,7 +157,7 @@ def _of_killed_runs(root: Path, temporary: Iterable[str], wanted: Iterable[str])
     One that git has makes Argo CD sync the job of its folder again. One that is alone in a folder, which Argo CD has an
     Application for, counts as if git had it, so that this does not depend on git.
     """
-    temporary, folders = list(temporary), {folder for name in wanted for folder in parents(name)}
+    temporary, folders = list(temporary), all_parents(wanted)
     if not temporary:
         return []
     from trainc.project.git import index_of
@@ -286,8 +286,7 @@ def _kind(entry: os.DirEntry[str] | Path) -> Kind:
 
 
 def _folders_in_the_way(files: Iterable[str], scopes: Iterable[str], there: Mapping[str, Kind]) -> dict[str, str]:
-    above = {name.rpartition("/")[0]: name for name in (*files, *scopes)}  # one name per folder is enough
-    folders = {folder for name in above.values() for folder in parents(name)} | set(scopes)
+    folders = all_parents((*files, *scopes)).union(scopes)
     kinds = {folder: there[folder] for folder in folders if folder in there}
     words = {Kind.OTHER: "a special file, or an empty folder that may be a submodule,"}  # as ``look`` says
     wrong = {folder: words.get(kind, kind.value) for folder, kind in kinds.items() if kind is not Kind.FOLDER}
