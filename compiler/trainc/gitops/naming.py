@@ -148,10 +148,11 @@ def uses_content_hash(model: Model) -> bool:
 
 def without_jobset(model: Model) -> Model:
     """Return the model without an existing JobSet with its plain name, which is not the final one."""
-    key = (f"{JOBSET_API}/JobSet", model.home, model.name)
-    if key not in model.cluster:
+    kind = f"{JOBSET_API}/JobSet"
+    if model.in_cluster(kind, model.name) is None:
         return model
-    return replace(model, cluster={other: found for other, found in model.cluster.items() if other != key})
+    others = {key: each for key, each in model.cluster.items() if (key[0], key[2]) != (kind, model.name)}
+    return replace(model, cluster=others)
 
 
 def named(model: Model, objects: Objects) -> Model:

@@ -241,7 +241,7 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 
 def running(model: Model) -> Document | None:
     """Return the JobSet that exists in the cluster if neither it nor the TrainJob is suspended."""
-    existing = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
+    existing = model.in_cluster(f"{JOBSET_API}/JobSet", model.name)
     if existing is None or any(get(each.data, "spec", "suspend") is True for each in (model.job, existing)):
         return None
     return existing

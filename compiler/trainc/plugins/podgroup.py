@@ -85,7 +85,7 @@ def check_members(model: Model) -> Iterator[Finding]:
 
 def _existing(model: Model, api_version: str) -> Document | None:
     """Return the PodGroup that exists in the cluster and is not updated, since the TrainJob is not suspended."""
-    found = model.cluster.get((f"{api_version}/PodGroup", model.home, model.name))
+    found = model.in_cluster(f"{api_version}/PodGroup", model.name)
     return found if get(model.job.data, "spec", "suspend") is not True else None
 
 
