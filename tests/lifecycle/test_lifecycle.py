@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,88 @@ def test_keys_with_a_hash_in_their_name_are_not_deleted_in_silence(repository: R
     commit(repository.root)
     repository.write("trainc.yaml", {"environments": {"prod": {"naming": "content", "sshKeys": "external-secrets"}}})
     assert re.search(r"warning\[TC205\]: Secret ocean-\w{8}-mpi", repository.run("validate", "--base", "HEAD"))
+
+
+ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer"}}
+MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "params"}, "data": {"seed": "1"}}
+
+
+def with_companions(repository: Repository, runtime: str, *companions: dict[str, Any]) -> None:
+    volumes = [{"name": "params", "configMap": {"name": "params"}}]
+    pod = {"serviceAccountName": "trainer", "volumes": volumes}
+    changed = deepcopy(RUNTIME)
+    changed["metadata"]["name"] = runtime
+    spec = changed["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    spec.update(pod)
+    put(repository.root, f"runtimes/{runtime}.yaml", yaml.safe_dump_all([changed, *companions]))
+
+
+def test_a_companion_is_not_deleted_under_a_job_in_silence(repository: Repository) -> None:
+    lost = "warning[TC205]: {} is deleted, but JobSet {} stays, and its pods use it"
+    with_companions(repository, "first", ACCOUNT, MAP)
+    with_companions(repository, "second")
+    repository.job("one", runtime="first")
+    repository.job("two", runtime="second")
+    repository.run("render")
+    commit(repository.root)
+    assert "TC205" not in repository.run("validate", "--base", "HEAD")
+
+    repository.write("trainc.yaml", {"environments": {"prod": {"serviceAccounts": ["trainer"]}}})
+    with_companions(repository, "first", MAP)
+    found = repository.run("validate", "--base", "HEAD")
+    assert lost.format("ServiceAccount trainer", "one (and 1 more)") in found
+    assert found.count("TC205") == 1, "the ConfigMap stays"
+
+    with_companions(repository, "first", ACCOUNT, MAP)
+    (repository.root / "jobs/team/one.yaml").unlink()
+    found = repository.run("validate", "--base", "HEAD")
+    assert lost.format("ConfigMap params", "two") in found
+    assert lost.format("ServiceAccount trainer", "two") in found
+    assert "is deleted, but" not in repository.run("validate", "--base", "HEAD", "jobs/team/two.yaml"), "it has not all"
+
+    (repository.root / "jobs/team/two.yaml").unlink()
+    assert "TC205" not in repository.run("validate", "--base", "HEAD")
+
+
+def test_a_folder_of_companions_that_stays_in_the_cluster(repository: Repository) -> None:
+    """With ``onDelete: keep`` nobody deletes what the folder has, but an application that remains prunes."""
+    repository.write("trainc.yaml", {"defaults": {"argocd": {"onDelete": "keep"}}, "environments": {"prod": {}}})
+    with_companions(repository, "first", ACCOUNT, MAP)
+    with_companions(repository, "second")
+    repository.job("one", runtime="first")
+    repository.job("two", runtime="second")
+    repository.run("render")
+    commit(repository.root)
+    with_companions(repository, "first", ACCOUNT)
+    assert "ConfigMap params is deleted" in repository.run("validate", "--base", "HEAD")
+    (repository.root / "jobs/team/one.yaml").unlink()
+    assert "TC205" not in repository.run("validate", "--base", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("options", "is_left"),
+    [
+        ({}, True),
+        ({"namespaces": ["team", "other"]}, False),
+        ({"namespaces": ["te*", "o*"]}, False),
+        ({"namespaces": ["other"]}, True),
+        ({"onDelete": "keep"}, False),
+        ({"project": "default"}, False),
+        ({"write": None}, False),
+    ],
+)
+def test_the_last_job_of_a_namespace(repository: Repository, options: dict[str, Any], is_left: bool) -> None:
+    argocd = {"repoURL": "https://git.example/repository", "write": "deploy/argocd", **options}
+    argocd = {key: value for key, value in argocd.items() if value}
+    before = {"namespaces": ["team"]} if options == {"namespaces": ["other"]} else {}
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd | before}}})
+    repository.run("render")
+    commit(repository.root)
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd}}})
+    (repository.root / "jobs/team").rename(repository.root / "jobs/other")
+    found = repository.run("validate", "--base", "HEAD")
+    left = "AppProject trainc-prod no longer allows namespace team: Argo CD may leave its removed jobs running"
+    assert (left in found) is is_left
 
 
 def test_rename_a_job(repository: Repository) -> None:

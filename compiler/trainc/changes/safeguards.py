@@ -38,7 +38,7 @@ from trainc.gitops.environment import destination_of
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, option_path, settings_of_all
+from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, is_among, option_path, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.project.config import UNMANAGED
 from trainc.project.foreign import unmanaged
@@ -393,13 +393,17 @@ def _moved(
     earlier, current = (
         {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
     )
+    # Argo CD deletes nothing that the AppProject of the same commit does not allow.
+    tool, allowed = now.argocd, now.argocd.namespaces or tuple(now.namespaces.get(each, each) for each in current)
+    limited = now.target == "argocd" and bool(tool.deployment_folder) and tool.project != DEFAULT
     # With one Application per job, no other folder has that of the job that is called like this folder.
     remaining = {application_key(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
     for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
             is_kept = was.tool.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
-            yield folder, old, new, is_kept and application_key(Directory(name, old, folder), was) not in remaining
+            is_kept = is_kept and application_key(Directory(name, old, folder), was) not in remaining
+            yield folder, old, new, is_kept or (limited and not is_among(old, allowed))
 
 
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from trainc.admission.base_revision import Identity
-from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.admission.base_revision import Identity, identify, no_longer_emitted
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
-from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
+from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME, Tree
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
@@ -21,7 +21,7 @@ from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Destination, Settings, read_settings, settings_of_all
+from trainc.inputs.settings import Destination, Settings, is_among, read_settings, settings_of_all
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
@@ -191,6 +191,39 @@ def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
                             break
             found += [_shared(options, other, objs, cluster) for other, objs in shared.items()]
     return tuple(found)
+
+
+def left_running(by_environment: Sequence[tuple[Options, Collection[Summary]]]) -> Iterator[Finding]:
+    """Yield a warning for each namespace of removed jobs that the AppProject of the same commit no longer allows.
+
+    Argo CD deletes nothing there once it has applied the AppProject, which was first in each case that was tried.
+    """
+    trees = [(options, Tree.of(options.environment, options.settings, made, ())) for options, made in by_environment]
+    everything = {each.identity for _, made in by_environment for each in made}
+    for options, tree in trees:
+        argocd, revision = options.settings.argocd, options.base
+        was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
+        stops = was is not None and was.target == options.settings.target == "argocd" and was.argocd.on_delete == "stop"
+        if revision is None or not stops or not argocd.deployment_folder or tree.project == DEFAULT:
+            continue
+        same = (
+            other
+            for _, other in trees
+            if (other.settings.argocd.namespace, other.project) == (argocd.namespace, tree.project)
+        )
+        allowed = tuple(each for other in same for each in other.allowed_namespaces)
+        lost: dict[str, Document] = {}
+        for old in no_longer_emitted(revision, options.environment, ("JobSet",), everything):
+            if not is_among(namespace := identify(old.data)[2], allowed):
+                lost.setdefault(namespace, old)
+        for namespace, old in sorted(lost.items()):
+            document, path = options.config_document, ("environments", options.environment)
+            assert document is not None, "Argo CD's settings come from trainc.yaml"
+            effect = "Argo CD may leave its removed jobs running"
+            message = f"AppProject {tree.project} no longer allows namespace {namespace}: {effect}"
+            hint = f"list {namespace} in argocd.namespaces of {options.environment} in a commit that is applied before"
+            related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
+            yield report("TC616", document, existing(document.data, path), message, hint=hint, related=related)
 
 
 def kept_by_removed(options: Options) -> Iterator[str]:

@@ -398,22 +398,21 @@ def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], o
         *_, namespace, folder, _ = old.source.name.split("/")
         if stored not in made and not (keeps and folder == FOLDER and namespace not in shared):
             deleted[stored] = old
-    users: dict[Identity, list[Job]] = {}
+    users: dict[Identity, list[tuple[Document, str]]] = {}
     base = Base.of(revision, (options.environment,))
     for job in jobs if deleted else ():
-        jobset = next((each.identity for each in job.summaries if each.kind == "JobSet"), None)
-        before = base.emitted(*jobset) if jobset is not None else None
-        if jobset is not None and before is not None:
-            for kind, name in named_by_pods(before.data):
-                users.setdefault(("", kind, jobset[2], name), []).append(job)
-    for stored in deleted.keys() & users.keys():
-        first, *others = users[stored]
-        more = f" and of {len(others)} more" if others else ""
-        message = f"{stored[1]} {stored[3]} is deleted, but pods of {first.name}{more} use it, whose JobSet stays"
+        for jobset in (each for each in job.summaries if each.kind == "JobSet"):
+            before = base.emitted(*jobset.identity)
+            for kind, name in named_by_pods(before.data) if before is not None else ():
+                users.setdefault(("", kind, jobset.identity[2], name), []).append((job.document, jobset.name))
+    for stored in sorted(deleted.keys() & users.keys()):
+        (document, named), *others = users[stored]
+        more = f" (and {len(others)} more)" if others else ""
+        message = f"{stored[1]} {stored[3]} is deleted, but JobSet {named}{more} stays, and its pods use it"
         related = (Related(f"at {revision.name}", deleted[stored], ("metadata", "name")),)
         # No hint that 'trainc fix' applies: a job that has ended would run again, and does not need the object.
         hint = "if the job has not ended, revert the change, or run the job again with 'trainc rerun'"
-        where = first.document, job_name_path(first.document)
+        where = document, job_name_path(document)
         yield report(FIXED, *where, message, hint=hint, severity=Severity.WARNING, related=related)
 
 

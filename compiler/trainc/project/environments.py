@@ -21,6 +21,7 @@ from trainc.findings.fixes import new_run, with_new_run
 from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.gitops.environment import (
     jobs_without_environment,
+    left_running,
     patches_without_target,
     unknown_names,
     unused_registries,
@@ -285,6 +286,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from patches_without_target((options, build.summaries) for options, build in builds)
         yield from unused_registries((options, build.summaries) for options, build in builds)
         yield from lock_notes((options, build.summaries) for options, build in builds)
+        yield from left_running([(options, build.summaries) for options, build in builds])
         if any(options.base is not None for options, _ in builds):
             from trainc.pipeline.update_rules import deleted_in_use
 
