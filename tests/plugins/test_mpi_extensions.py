@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from builders import role, runtime, trainjob
 from effort import thorough
 from trainc import Options, Source, compile
-from trainc.plugins.model import Object
-from trainc.plugins.mpi.implementations import IMPLEMENTATIONS
+from trainc.plugins.model import Model, Object
+from trainc.plugins.mpi import implementations, plugin
+from trainc.plugins.mpi.implementations import IMPLEMENTATIONS, Implementation
 
 RUNTIME = runtime(
     role("launcher", trainer=True, image="i:1", container="%s"),
@@ -18,9 +21,9 @@ RUNTIME = runtime(
 JOB = trainjob("j", trainer="{numNodes: %s%s}")
 
 
-def build(implementation: str, env: str = "", nodes: str = "3", trainer: str = "", *, faithful: bool = False):  # type: ignore[no-untyped-def]
+def build(implementation: str, env: str = "", nodes: str = "3", trainer: str = "", **options: Any):  # type: ignore[no-untyped-def]
     sources = [Source("rt.yaml", RUNTIME % (implementation, env)), Source("job.yaml", JOB % (nodes, trainer))]
-    return compile(sources, Options(faithful=faithful))
+    return compile(sources, Options(**options))
 
 
 def hostfile(objects: tuple[Object, ...]) -> str:
@@ -110,6 +113,20 @@ def test_as_many_hosts_as_allowed() -> None:
     assert [f.code for f in made.findings if f.severity == "error"] == []
     refused = build("OpenMPI", nodes="100000")  # no API server takes a ConfigMap of more than 1 MiB
     assert [f.code for f in refused.findings if f.severity == "error"] == ["TC022"]
+
+
+def test_a_hostfile_that_is_too_large_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other findings on generated objects compute them again, to find the input behind a field."""
+    made: list[Model] = []
+
+    def counted(model: Model, implementation: Implementation, slots: int) -> str:
+        made.append(model)
+        return implementations.hostfile(model, implementation, slots)
+
+    monkeypatch.setattr(plugin, "hostfile", counted)
+    refused = build("OpenMPI", nodes="50000", fixes=("recommended",))
+    assert [f.code for f in refused.findings if f.severity == "error"] == ["TC022"]
+    assert len(made) == 1
 
 
 def test_faithful_emits_no_secret_and_says_that_it_is_absent() -> None:

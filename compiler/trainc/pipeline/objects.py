@@ -76,10 +76,10 @@ def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
     """Yield the finding on an object that is too large for the API server; upstream's controller retries forever."""
     if (refused := oversized(obj.data)) is None:
         return
-    document, where = source_of(model, obj, refused.path)
-    hint = None
     if obj.kind == "ConfigMap" and get(model.job.data, *NUM_NODES) is not None:
         document, where, hint = model.job, NUM_NODES, "reduce numNodes: the ConfigMap lists every node"
+    else:
+        (document, where), hint = source_of(model, obj, refused.path), None
     message = f"{obj.name}: {refused.message}"
     yield report(refused.code, document, where, message, severity=model.severity, hint=hint, upstream=refused.upstream)
 

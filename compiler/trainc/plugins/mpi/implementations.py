@@ -165,14 +165,15 @@ def host_count(model: Model) -> int:
 
 def addresses(model: Model) -> Iterator[Address]:
     """Yield the hosts by pod set, replica and index."""
+    subdomain = model.subdomain
     for pod_set in host_sets(model):
         for replica in range(pod_set.replicas):
+            start = f"{model.name}-{pod_set.name}-{replica}-"
             for index in range(pod_set.count):
-                host = f"{model.name}-{pod_set.name}-{replica}-{index}.{model.subdomain}"
-                yield Address(host, pod_set.name, replica, index)
+                yield Address(f"{start}{index}.{subdomain}", pod_set.name, replica, index)
 
 
 def hostfile(model: Model, implementation: Implementation, slots: int) -> str:
     """Return the hostfile's text."""
-    lines = (implementation.line.format(host=address.host, slots=slots) for address in addresses(model))
-    return "".join(f"{line}\n" for line in lines)
+    before, after = implementation.line.format(host="\n", slots=slots).split("\n")
+    return "".join(f"{before}{address.host}{after}\n" for address in addresses(model))
