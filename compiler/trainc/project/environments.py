@@ -286,10 +286,10 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from patches_without_target((options, build.summaries) for options, build in builds)
         yield from unused_registries((options, build.summaries) for options, build in builds)
         yield from lock_notes((options, build.summaries) for options, build in builds)
-        yield from left_running([(options, build.summaries) for options, build in builds])
         if any(options.base is not None for options, _ in builds):
             from trainc.pipeline.update_rules import deleted_in_use
 
+            yield from left_running([(options, build.summaries) for options, build in builds])
             everything = frozenset(each.identity for build in made for each in build.summaries)
             for options, build in builds:
                 shared = {one.namespace for one in build.shared}
