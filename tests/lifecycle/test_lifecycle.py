@@ -260,6 +260,15 @@ def test_a_folder_of_companions_that_stays_in_the_cluster(repository: Repository
     assert "ConfigMap params is deleted" in repository.run("validate", "--base", "HEAD")
     (repository.root / "jobs/team/one.yaml").unlink()
     assert "TC205" not in repository.run("validate", "--base", "HEAD")
+    stop: dict[str, Any] = {"environments": {"prod": {}}}
+    repository.write("trainc.yaml", stop)
+    assert "TC205" not in repository.run("validate", "--base", "HEAD"), "what the cluster has is still to be kept"
+    repository.job("one", runtime="first")
+    repository.run("render")
+    commit(repository.root)
+    repository.write("trainc.yaml", {"defaults": {"argocd": {"onDelete": "keep"}}, **stop})
+    (repository.root / "jobs/team/one.yaml").unlink()
+    assert "ServiceAccount trainer is deleted" in repository.run("validate", "--base", "HEAD")
 
 
 @pytest.mark.parametrize(
@@ -286,6 +295,31 @@ def test_the_last_job_of_a_namespace(repository: Repository, options: dict[str, 
     found = repository.run("validate", "--base", "HEAD")
     left = "AppProject trainc-prod no longer allows namespace team: Argo CD may leave its removed jobs running"
     assert (left in found) is is_left
+
+
+@pytest.mark.parametrize("project", ["", "shared"])
+def test_what_another_cluster_still_has(repository: Repository, project: str) -> None:
+    argocd = {
+        "repoURL": "https://git.example/repository",
+        "write": "deploy/argocd",
+        **({"project": project} if project else {}),
+    }
+    prod: dict[str, Any] = {"destination": {"name": "prod"}}
+    settings = {"defaults": {"argocd": argocd}, "environments": {"prod": prod, "lab": {"destination": {"name": "lab"}}}}
+    repository.write("trainc.yaml", settings)
+    with_companions(repository, "first", ACCOUNT, MAP)
+    with_companions(repository, "second")
+    repository.job("one", runtime="first")
+    repository.job("two", runtime="second")
+    repository.run("render")
+    commit(repository.root)
+    prod["jobs"] = ["team/two"]
+    repository.write("trainc.yaml", settings)
+    assert "ConfigMap params is deleted, but JobSet two stays" in repository.run("validate", "--base", "HEAD")
+    prod["jobs"] = ["!*"]
+    repository.write("trainc.yaml", settings)
+    left = f"AppProject {project or 'trainc-prod'} no longer allows namespace team"
+    assert left in repository.run("validate", "--base", "HEAD")
 
 
 def test_rename_a_job(repository: Repository) -> None:

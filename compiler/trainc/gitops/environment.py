@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from trainc.admission.base_revision import Identity, identify, no_longer_emitted
@@ -193,13 +193,24 @@ def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
     return tuple(found)
 
 
+def made_together(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> Mapping[str, Set[Identity]]:
+    """Return for each environment the objects of all that are in its cluster, as far as trainc.yaml says so."""
+    clusters: dict[tuple[str, ...], set[Identity]] = {}
+    found = {}
+    for options, made in by_environment:
+        cluster = cluster_of(options.settings) or (options.environment,)
+        found[options.environment] = clusters.setdefault(cluster, set())
+        found[options.environment].update(each.identity for each in made)
+    return found
+
+
 def left_running(by_environment: Sequence[tuple[Options, Collection[Summary]]]) -> Iterator[Finding]:
     """Yield a warning for each namespace of removed jobs that the AppProject of the same commit no longer allows.
 
     Argo CD deletes nothing there once it has applied the AppProject, which was first in each case that was tried.
     """
     trees = [(options, Tree.of(options.environment, options.settings, made, ())) for options, made in by_environment]
-    everything = {each.identity for _, made in by_environment for each in made}
+    together = made_together(by_environment)
     for options, tree in trees:
         argocd, revision = options.settings.argocd, options.base
         was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
@@ -209,11 +220,12 @@ def left_running(by_environment: Sequence[tuple[Options, Collection[Summary]]]) 
         same = (
             other
             for _, other in trees
-            if (other.settings.argocd.namespace, other.project) == (argocd.namespace, tree.project)
+            if (other.settings.argocd.namespace, other.project, other.cluster)
+            == (argocd.namespace, tree.project, tree.cluster)
         )
         allowed = tuple(each for other in same for each in other.allowed_namespaces)
         lost: dict[str, Document] = {}
-        for old in no_longer_emitted(revision, options.environment, ("JobSet",), everything):
+        for old in no_longer_emitted(revision, options.environment, ("JobSet",), together[options.environment]):
             if not is_among(namespace := identify(old.data)[2], allowed):
                 lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):

@@ -47,6 +47,7 @@ from trainc.gitops.naming import new_run_hint
 from trainc.gitops.pods import named_by_pods
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.content import Job
@@ -385,12 +386,12 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
 def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], options: Options) -> Iterator[Finding]:
     """Yield a warning for each object that the sync deletes, though pods of a JobSet that stays use it.
 
-    ``shared`` are the namespaces whose jobs share objects, ``made`` what all environments have.
+    ``shared`` are the namespaces whose jobs share objects, ``made`` what all environments of the cluster have.
     """
     revision = options.base
     if revision is None:
         return
-    tool = options.settings.tool
+    tool = read_settings(revision.config, options.environment).tool  # with which the cluster has what is deleted
     keeps = tool.on_delete == "keep" and not tool.per_namespace
     deleted: dict[Identity, Document] = {}
     for old in no_longer_emitted(revision, options.environment, _USED, made):

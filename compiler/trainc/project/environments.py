@@ -22,6 +22,7 @@ from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.gitops.environment import (
     jobs_without_environment,
     left_running,
+    made_together,
     patches_without_target,
     unknown_names,
     unused_registries,
@@ -290,10 +291,10 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
             from trainc.pipeline.update_rules import deleted_in_use
 
             yield from left_running([(options, build.summaries) for options, build in builds])
-            everything = frozenset(each.identity for build in made for each in build.summaries)
+            together = made_together((options, build.summaries) for options, build in builds)
             for options, build in builds:
                 shared = {one.namespace for one in build.shared}
-                yield from deleted_in_use(build.jobs, shared, everything, options)
+                yield from deleted_in_use(build.jobs, shared, together[options.environment], options)
 
 
 def unused_everywhere(
