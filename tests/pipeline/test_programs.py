@@ -16,6 +16,7 @@ import pytest
 from trainc import Options, Source, compile
 from trainc.admission.policy.policyset import PolicySet
 from trainc.basics.memo import exclusive
+from trainc.kube import gotypes
 from trainc.schema.structural import Structural
 
 HOME = "trainc.pipeline.compile"
@@ -141,6 +142,26 @@ def test_a_process_that_is_forked_while_a_thread_compiles_does_not_wait_for_it()
     thread.join()
     process.join()
     assert process.exitcode == 0
+
+
+def test_an_interrupted_call_leaves_no_fields_out_of_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in a notebook, or a signal that ends a call after some time."""
+    compile_struct, codec = (getattr(gotypes, name) for name in ("_struct", "_codec"))
+    pod = {"priorityClassName": "high", "restartPolicy": "Never", "containers": [{"name": "a"}]}
+    kinds: list[str] = []
+
+    def interrupted(kind: str) -> Any:
+        kinds.append(kind)
+        if len(kinds) == 3:
+            raise KeyboardInterrupt
+        return codec(kind)
+
+    struct = compile_struct(gotypes.POD_SPEC)
+    with monkeypatch.context() as patched:
+        patched.setattr(gotypes, "_codec", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            struct.decode(pod)
+    assert struct.decode(pod) == codec(gotypes.POD_SPEC).decode(pod)
 
 
 def test_sources_may_come_from_a_program_that_compiles() -> None:
