@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import gc
 import json
 import multiprocessing
@@ -17,6 +18,8 @@ from trainc import Options, Source, compile
 from trainc.admission.policy.policyset import PolicySet
 from trainc.basics.memo import exclusive
 from trainc.kube import gotypes
+from trainc.kube.gojson import float_literal, go_number
+from trainc.kube.quantity import from_json
 from trainc.schema.structural import Structural
 
 HOME = "trainc.pipeline.compile"
@@ -162,6 +165,13 @@ def test_an_interrupted_call_leaves_no_fields_out_of_later_ones(monkeypatch: pyt
         with pytest.raises(KeyboardInterrupt):
             struct.decode(pod)
     assert struct.decode(pod) == codec(gotypes.POD_SPEC).decode(pod)
+
+
+def test_the_precision_of_a_program_does_not_round_amounts() -> None:
+    """A notebook that sets ``decimal.getcontext().prec``."""
+    with decimal.localcontext(decimal.Context(prec=3, traps=[decimal.Inexact])):
+        assert from_json(17179869184.0).canonical() == "17179869184"
+        assert [float_literal(1.23456e-9), go_number(1234567.5)] == ["1.23456e-9", "1.2345675e+06"]
 
 
 def test_sources_may_come_from_a_program_that_compiles() -> None:
