@@ -174,6 +174,13 @@ def test_the_precision_of_a_program_does_not_round_amounts() -> None:
         assert [float_literal(1.23456e-9), go_number(1234567.5)] == ["1.23456e-9", "1.2345675e+06"]
 
 
+def test_options_may_be_lists_and_iterators() -> None:
+    crds = [Source("crds.yaml", OTHERS.partition("---")[0])]
+    options = Options(fixes=iter(["master-address"]), crds=crds)  # type: ignore[arg-type]
+    assert options.chosen == ("master-address",)
+    assert [job.name for job in compile([Source("a.yaml", JOB.format(name="a"))], options).jobs] == ["a"]
+
+
 def test_sources_may_come_from_a_program_that_compiles() -> None:
     sources = (Source("a.yaml", JOB.format(name=job["metadata"]["name"])) for job in compiled("inner"))
     assert [job.name for job in compile(sources).jobs] == ["inner"]
