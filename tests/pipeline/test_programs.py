@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import gc
 import json
 import multiprocessing
@@ -16,6 +17,9 @@ import pytest
 from trainc import Options, Source, compile
 from trainc.admission.policy.policyset import PolicySet
 from trainc.basics.memo import exclusive
+from trainc.kube import gotypes
+from trainc.kube.gojson import float_literal, go_number
+from trainc.kube.quantity import from_json
 from trainc.schema.structural import Structural
 
 HOME = "trainc.pipeline.compile"
@@ -141,6 +145,40 @@ def test_a_process_that_is_forked_while_a_thread_compiles_does_not_wait_for_it()
     thread.join()
     process.join()
     assert process.exitcode == 0
+
+
+def test_an_interrupted_call_leaves_no_fields_out_of_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in a notebook, or a signal that ends a call after some time."""
+    compile_struct, codec = (getattr(gotypes, name) for name in ("_struct", "_codec"))
+    pod = {"priorityClassName": "high", "restartPolicy": "Never", "containers": [{"name": "a"}]}
+    kinds: list[str] = []
+
+    def interrupted(kind: str) -> Any:
+        kinds.append(kind)
+        if len(kinds) == 3:
+            raise KeyboardInterrupt
+        return codec(kind)
+
+    struct = compile_struct(gotypes.POD_SPEC)
+    with monkeypatch.context() as patched:
+        patched.setattr(gotypes, "_codec", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            struct.decode(pod)
+    assert struct.decode(pod) == codec(gotypes.POD_SPEC).decode(pod)
+
+
+def test_the_precision_of_a_program_does_not_round_amounts() -> None:
+    """A notebook that sets ``decimal.getcontext().prec``."""
+    with decimal.localcontext(decimal.Context(prec=3, traps=[decimal.Inexact])):
+        assert from_json(17179869184.0).canonical() == "17179869184"
+        assert [float_literal(1.23456e-9), go_number(1234567.5)] == ["1.23456e-9", "1.2345675e+06"]
+
+
+def test_options_may_be_lists_and_iterators() -> None:
+    crds = [Source("crds.yaml", OTHERS.partition("---")[0])]
+    options = Options(fixes=iter(["master-address"]), crds=crds)  # type: ignore[arg-type]
+    assert options.chosen == ("master-address",)
+    assert [job.name for job in compile([Source("a.yaml", JOB.format(name="a"))], options).jobs] == ["a"]
 
 
 def test_sources_may_come_from_a_program_that_compiles() -> None:

@@ -19,7 +19,7 @@ import msgspec
 from trainc.basics.jsonvalues import Path
 from trainc.basics.regex import lazy
 from trainc.documents.problems import Problem
-from trainc.kube.gojson import decimal
+from trainc.kube.gojson import decimal, exact
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -160,7 +160,7 @@ def _short_float32(value: float) -> str:
     mantissa, _, exponent = shortest.partition("e")
     power = int(exponent)
     if -4 <= power < 6:
-        return format(decimal(mantissa).scaleb(power), "f")
+        return format(decimal(mantissa).scaleb(power, exact()), "f")
     return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, get
 from trainc.inputs.imagelock import Lock
@@ -56,6 +56,8 @@ class Options(Struct, frozen=True, dict=True):
     config_document: Document | None = None
 
     def __post_init__(self) -> None:
+        for name in ("fixes", "crds"):
+            force_setattr(self, name, tuple(getattr(self, name)))  # a program may pass a list, or an iterator
         if self.faithful and self.fixes:
             raise ValueError("faithful output has no fixes")
         for name in self.fixes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trainc.basics.jsonvalues import Json
 
 if TYPE_CHECKING:
-    from decimal import Decimal
+    from decimal import Context, Decimal
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -50,7 +50,7 @@ def float_literal(value: float) -> str:
     """Format a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
-    found = decimal(repr(value)).normalize()
+    found = decimal(repr(value)).normalize(exact())
     return f"{found:f}" if 1e-6 <= abs(value) < 1e21 else f"{_mantissa(found)}e{found.adjusted():+d}"
 
 
@@ -70,7 +70,7 @@ def go_number(value: float) -> str:
     number = as_float(value)
     if not math.isfinite(number):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(number, "NaN")
-    found = decimal(repr(number)).normalize()
+    found = decimal(repr(number)).normalize(exact())
     if number == 0 or -4 <= found.adjusted() < 6:
         return f"{found:f}"
     return f"{_mantissa(found)}e{found.adjusted():+03d}"
@@ -78,7 +78,7 @@ def go_number(value: float) -> str:
 
 def _mantissa(number: Decimal) -> str:
     """Return the digits of a number before the exponent, with a point after the first one."""
-    return f"{number.scaleb(-number.adjusted()):f}"
+    return f"{number.scaleb(-number.adjusted(), exact()):f}"
 
 
 def go_json(value: Json, *, struct: bool = False) -> str:
@@ -115,6 +115,14 @@ def decimal(value: Any) -> Decimal:
     from decimal import Decimal
 
     return Decimal(value)
+
+
+@cache
+def exact() -> Context:
+    """Return a context for the digits of a float, in place of that of the calling program, which may round them."""
+    from decimal import Context
+
+    return Context(prec=28)
 
 
 def ten(power: int) -> int:

@@ -220,24 +220,12 @@ def _struct(struct: str) -> _Codec:
     runs: dict[str, _Run] = {}
     always: list[tuple[str, Callable[[], Json]]] = []
 
-    def prepare() -> None:
-        for name, field in table.items():
-            codec = _codec(field.kind)
-            # omitzero calls IsZero of a time; within a struct, a decoded time has a location, so it is not zero.
-            skip = None if not field.omitzero else _is_zero_time if field.kind == "Time" else codec.absent
-            plain = _PLAIN.get(field.kind.removeprefix("*").partition(":")[0])
-            omit = field.omitempty and codec.omit
-            if plain is not None and skip is not None:  # strings and booleans are absent if they are falsy
-                omit = omit or codec.omit
-            runs[name] = plain, omit, codec.decode, skip, field.embedded
-            if not field.omitzero and not (field.omitempty and (codec.omit or field.kind.startswith("*"))):
-                always.append((name, codec.zero))
-
     def decode_struct(data: Json) -> Json:
         if not isinstance(data, dict):
             raise _Mismatch(_json_kind(data), struct)
         if table and not runs:
-            prepare()
+            fields_read, always[:] = _fields_read(table)
+            runs.update(fields_read)  # all at once, and last: where Ctrl-C interrupts this, the next call repeats it
         result: JsonObject = {}
         changed = False
         keys = sorted(data)
@@ -275,6 +263,24 @@ def _struct(struct: str) -> _Codec:
         return all(_codec(table[key].kind).absent(value) for key, value in data.items() if key in table)
 
     return _Codec(decode_struct, lambda: decode_struct({}), False, absent)
+
+
+def _fields_read(table: dict[str, Field]) -> tuple[dict[str, _Run], list[tuple[str, Callable[[], Json]]]]:
+    """Return how each field of a struct is read, and the zero values of those that are always written."""
+    runs: dict[str, _Run] = {}
+    always: list[tuple[str, Callable[[], Json]]] = []
+    for name, field in table.items():
+        codec = _codec(field.kind)
+        # omitzero calls IsZero of a time; within a struct, a decoded time has a location, so it is not zero.
+        skip = None if not field.omitzero else _is_zero_time if field.kind == "Time" else codec.absent
+        plain = _PLAIN.get(field.kind.removeprefix("*").partition(":")[0])
+        omit = field.omitempty and codec.omit
+        if plain is not None and skip is not None:  # strings and booleans are absent if they are falsy
+            omit = omit or codec.omit
+        runs[name] = plain, omit, codec.decode, skip, field.embedded
+        if not field.omitzero and not (field.omitempty and (codec.omit or field.kind.startswith("*"))):
+            always.append((name, codec.zero))
+    return runs, always
 
 
 def _collection(kind: str) -> Callable[[Json], Json]:
