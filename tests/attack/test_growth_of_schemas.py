@@ -52,6 +52,19 @@ def test_many_embedded_objects_whose_metadata_go_writes_otherwise() -> None:
     assert is_linear(seconds, 2000)
 
 
+def test_many_rules_of_an_object_with_many_fields() -> None:
+    def seconds(size: int) -> float:
+        fields = numbered("aNUMBER: {type: string, maxLength: 9}", size)
+        each = numbered("{rule: self.aNUMBER != ''}", size)
+        schema = crd("Thing", f"properties: {{{fields}}}, x-kubernetes-validations: [{each}]")
+        thing = (
+            f"apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{numbered('aNUMBER: b', size, chr(10))}\n"
+        )
+        return seconds_of(Source("crd.yaml", schema), Source("thing.yaml", thing))
+
+    assert is_linear(seconds, 500)
+
+
 def things(schema: JsonObject, item: Json, count: int) -> tuple[Source, Source]:
     """Return a CRD with a list of such items, and an object that has so many."""
     fields = {"items": {"type": "array", "items": schema}}

@@ -96,6 +96,16 @@ def test_values_are_compared(expression: str, value: Json) -> None:
     assert (found["error"], found["stage"]) == (work.MESSAGE, "eval")
 
 
+def test_matches_behind_which_the_rest_of_the_text_is_read() -> None:
+    found = outcome("s.findAll('a(.*b)?').size() > 0", s="a" * 60_000)
+    assert (found["error"], found["stage"]) == (work.MESSAGE, "eval")
+
+
+@pytest.mark.parametrize(("regex", "text"), [("[a-z]+", "word " * 20_000), ("a|b", "a" * 200_000)])
+def test_many_matches_in_long_texts(regex: str, text: str) -> None:
+    assert outcome(f"s.findAll('{regex}').size() >= 20000", s=text)["value"] is True
+
+
 def test_what_is_usual_is_far_below() -> None:
     expression = "many.all(x, ['web-1', 'db-2'].exists(n, n.matches('^[a-z]+-[0-9]+$') && isQuantity('10Gi')))"
     assert outcome(expression)["value"] is True

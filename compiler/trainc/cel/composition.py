@@ -232,7 +232,9 @@ def compile_rule(spec: JsonObject, schema: Schema, root: bool, *, new: bool = Fa
     ``root``: schema describes a whole object.
     """
     text, message_text = str(spec.get("rule", "")), str(spec.get("messageExpression", ""))
-    self_ = declare(schema, root, TYPE_NAME)
+    self_: Declared | None = schema.compiled.get((declare, root))  # all rules of a schema share the types of its fields
+    if self_ is None:
+        self_ = schema.compiled[declare, root] = declare(schema, root, TYPE_NAME)
     if self_ is None:
         return CompiledRule(problem=Problem("failed to convert to declType for CEL validation rules"), typed=False)
     if not text.strip():

@@ -27,6 +27,9 @@ _MAX_MEMORY = 8 << 20
 _MATCH = 10
 """The work of finding each match."""
 
+_AHEAD = 256
+"""The number of bytes read per unit of work behind a match that might have been longer."""
+
 _MESSAGES = {
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",
@@ -104,12 +107,13 @@ def find(text: str, regex: str) -> str:
 def _find_all(text: str, regex: str, limit: int, meter: Meter) -> list[str]:
     """Return the matches of regex in text, at most limit if that is not negative. Raises EvalError."""
     compiled, found, data, behind = _illegal(regex), list[str](), utf8(text), -1
+    longer = any(each in regex for each in "*+{")
     for match in compiled.finditer(data) if limit else ():
         start, end = match.span()
+        spend(meter, _MATCH + longer * (len(data) - end) // _AHEAD)
         # Go finds no empty match directly after another one or inside a code point.
         if start == end and (start == behind or (start < len(data) and data[start] & 0xC0 == 0x80)):
             continue
-        spend(meter, _MATCH)
         behind = end
         found.append(from_utf8(match.group()))
         if len(found) == limit:
