@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +21,7 @@ from trainc.images.definition import (
     pins_text,
     preferences,
 )
+from trainc.images.rootfs import COMPARED
 from trainc.inputs.source import Source
 
 A, B = "a" * 64, "b" * 64
@@ -92,3 +98,16 @@ def test_changes() -> None:
         "+ zlib1g 1",
     ]
     assert list(changes(new, ())) == ["- bash 5.2-1+b1", "- libc6 2.36-10", "- tini 1", "- zlib1g 1"]
+
+
+@pytest.mark.parametrize(("files", "differ"), [("", False), ("a", False), ("ab", False), ("ax", True), ("x", True)])
+def test_a_downloaded_file_has_to_have_the_hash_of_a_pin(tmp_path: Path, files: str, differ: bool) -> None:
+    archives = tmp_path / "system" / "var/cache/apt/archives"
+    archives.mkdir(parents=True)
+    for name in files:
+        (archives / f"{name}.deb").write_text(name)
+    hashes = tmp_path / "hashes"
+    hashes.write_text("".join(f"{sha256(text).hexdigest()}\n" for text in (b"a", b"b")))
+    command = ["sh", "-c", f"{COMPARED} {hashes}", "exec", str(tmp_path / "system")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode != 0, "x.deb" in done.stderr) == (differ, differ)

@@ -30,6 +30,9 @@ _PIP: Final = (
 _REQUIRED: Final = "required.txt"
 """The wheels of image.yaml: a pin of another version than they allow is an error of pip."""
 
+COMPARED: Final = '! sha256sum "$1"/var/cache/apt/archives/*.deb | grep >&2 -vFf'
+"""Fails for a file with another hash: mmdebstrap reads the source again, which may now offer another one."""
+
 _DPKG: Final = (
     "force-unsafe-io",
     "path-exclude=/usr/share/man/*",
@@ -56,6 +59,8 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
         return findings
     pins = scratch / "preferences"
     pins.write_text(preferences(inputs.packages), encoding="utf-8")
+    hashes = scratch / "hashes"
+    hashes.write_text("".join(f"{pin.sha256}\n" for pin in inputs.packages), encoding="utf-8")
     wheels = scratch / "wheels"
     fetch(inputs.wheels, definition.suite, definition.architecture, cache, wheels)
     (wheels / "wheels.lock").write_text(pins_text(inputs.wheels, WHEELS), encoding="utf-8")
@@ -70,6 +75,8 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Languages "none"',
         *(f"--dpkgopt={option}" for option in _DPKG),
+        "--skip=essential/unlink",  # of the downloaded files, none is removed before they are compared with the pins
+        f"--customize-hook={COMPARED} {shlex.quote(str(hashes))}",
         *_hooks(pins, wheels if inputs.wheels else None, definition.user),
     ]
     surroundings = {"SOURCE_DATE_EPOCH": str(definition.epoch), "TMPDIR": str(scratch)}
