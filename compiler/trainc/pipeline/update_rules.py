@@ -385,7 +385,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
 def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], options: Options) -> Iterator[Finding]:
     """Yield a warning for each object that the sync deletes, though pods of a JobSet that stays use it.
 
-    ``shared`` are the namespaces whose jobs share objects, ``made`` what all environments have.
+    ``shared`` are the namespaces whose jobs share objects, ``made`` what the cluster's environments have.
     """
     revision = options.base
     if revision is None:

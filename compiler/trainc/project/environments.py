@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import documents_of
+from trainc.admission.base_revision import Identity, documents_of
 from trainc.admission.companions import read_definitions
 from trainc.basics.jsonvalues import existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
@@ -20,6 +20,7 @@ from trainc.findings import Finding, Severity, Silenced, has_errors, report, sor
 from trainc.findings.fixes import new_run, with_new_run
 from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.gitops.environment import (
+    cluster_of,
     jobs_without_environment,
     left_running,
     patches_without_target,
@@ -290,10 +291,13 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         if any(options.base is not None for options, _ in builds):
             from trainc.pipeline.update_rules import deleted_in_use
 
-            everything = frozenset(each.identity for build in made for each in build.summaries)
+            present: dict[tuple[str, ...], set[Identity]] = {}  # by cluster
+            for options, build in builds:
+                in_cluster = present.setdefault(cluster_of(options.settings), set())
+                in_cluster.update(each.identity for each in build.summaries)
             for options, build in builds:
                 shared = {one.namespace for one in build.shared}
-                yield from deleted_in_use(build.jobs, shared, everything, options)
+                yield from deleted_in_use(build.jobs, shared, present[cluster_of(options.settings)], options)
 
 
 def unused_everywhere(
