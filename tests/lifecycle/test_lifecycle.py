@@ -206,6 +206,15 @@ def test_keys_with_a_hash_in_their_name_are_not_deleted_in_silence(repository: R
     assert re.search(r"warning\[TC205\]: Secret ocean-\w{8}-mpi", repository.run("validate", "--base", "HEAD"))
 
 
+def test_keys_are_not_deleted_in_silence_because_another_cluster_has_them(repository: Repository) -> None:
+    west, east = ({"destination": {"name": name}} for name in ("west", "east"))
+    repository.write("trainc.yaml", {"environments": {"west": west, "east": east}})
+    repository.run("render")
+    commit(repository.root)
+    repository.write("trainc.yaml", {"environments": {"west": {**west, "sshKeys": "external-secrets"}, "east": east}})
+    assert "warning[TC205]: Secret ocean-mpi-ssh-auth is deleted" in repository.run("validate", "--base", "HEAD")
+
+
 ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer"}}
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "params"}, "data": {"seed": "1"}}
 
