@@ -412,7 +412,7 @@ def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], o
         message = f"{stored[1]} {stored[3]} is deleted, but JobSet {named}{more} stays, and its pods use it"
         related = (Related(f"at {revision.name}", deleted[stored], ("metadata", "name")),)
         # No hint that 'trainc fix' applies: a job that has ended would run again, and does not need the object.
-        hint = "if the job has not ended, revert the change, or run the job again with 'trainc rerun'"
+        hint = "if the job has not ended, revert the change until it has"
         where = document, job_name_path(document)
         yield report(FIXED, *where, message, hint=hint, severity=Severity.WARNING, related=related)
 
