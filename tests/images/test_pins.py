@@ -108,6 +108,8 @@ def test_a_downloaded_file_has_to_have_the_hash_of_a_pin(tmp_path: Path, files: 
         (archives / f"{name}.deb").write_text(name)
     hashes = tmp_path / "hashes"
     hashes.write_text("".join(f"{sha256(text).hexdigest()}\n" for text in (b"a", b"b")))
-    command = ["sh", "-c", f"{COMPARED} {hashes}", "exec", str(tmp_path / "system")]
+    command = ["sh", "-c", COMPARED % hashes, "exec", str(tmp_path / "system")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode != 0, "x.deb" in done.stderr) == (differ, differ)
+    hashes.unlink()
+    assert subprocess.run(command, capture_output=True, check=False).returncode, "nothing was compared"

@@ -256,6 +256,20 @@ def test_a_companion_is_not_deleted_under_a_job_in_silence(repository: Repositor
     assert "TC205" not in repository.run("validate", "--base", "HEAD")
 
 
+@pytest.mark.parametrize(("option", "first", "last"), [("A=b, Prune=false", 0, 1), ("Delete=false", 1, 0)])
+def test_a_companion_that_argocd_keeps(repository: Repository, option: str, first: int, last: int) -> None:
+    """Argo CD reads ``Delete`` when it deletes the application of the folder, too, and otherwise ``Prune``."""
+    annotated = {"metadata": {"annotations": {"argocd.argoproj.io/sync-options": option}}}
+    with_companions(repository, "first", merged(ACCOUNT, annotated), merged(MAP, annotated))
+    repository.job("one", runtime="first")
+    repository.run("render")
+    commit(repository.root)
+    repository.write("trainc.yaml", {"environments": {"prod": {"serviceAccounts": ["trainer"]}}})
+    for companions, expected in (([MAP], first), ([], 2 * last)):
+        with_companions(repository, "first", *companions)
+        assert repository.run("validate", "--base", "HEAD").count("is deleted, but JobSet one stays") == expected
+
+
 def test_a_folder_of_companions_that_stays_in_the_cluster(repository: Repository) -> None:
     """With ``onDelete: keep`` nobody deletes what the folder has, but an application that remains prunes."""
     repository.write("trainc.yaml", {"defaults": {"argocd": {"onDelete": "keep"}}, "environments": {"prod": {}}})

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
 from trainc.basics.differences import comparable
-from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
+from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.changes.applications import Applications, application, project_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.findings.display import counted
 from trainc.gitops.argocd import DEFAULT
-from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
+from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, sync_options
 from trainc.gitops.environment import cluster_of
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings, is_among
@@ -306,23 +306,6 @@ def _loses_item(name: str, field: FieldChange) -> bool:
     if isinstance(field.old, list) and isinstance(field.new, list):
         return name in _MERGED_LISTS and not {*map(comparable, field.old)} <= {*map(comparable, field.new)}
     return name in _MERGED_LISTS and not field.path.endswith((name, "]"))
-
-
-def sync_options(metadata: Json) -> frozenset[str]:
-    """Return the options for Argo CD and Flux in the metadata of an object, each with its annotation or label.
-
-    Flux reads both, in any case (AnyInMetadata in fluxcd/pkg/ssa/utils); Argo CD reads annotations only.
-    """
-    found = {
-        f"{key} {option.strip()}"
-        for key, value in as_object(get(metadata, "annotations")).items()
-        if key.startswith(("argocd.argoproj.io/", "helm.sh/resource-policy"))
-        for option in str(value).split(",")
-    }
-    for kind in ("annotations", "labels"):
-        values = as_object(get(metadata, kind)).items()
-        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(FLUX_PREFIX))
-    return frozenset(found)
 
 
 def _changed_metadata(change: ObjectChange) -> tuple[JsonObject, JsonObject]:

@@ -18,7 +18,7 @@ from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
 from trainc.changes.applications import Applications, project_of
-from trainc.changes.cluster import IGNORED, sync_options, with_sentences
+from trainc.changes.cluster import IGNORED, with_sentences
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -49,7 +49,7 @@ from trainc.documents.classify import group_and_kind
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
-from trainc.gitops.base import SYNC_OPTIONS
+from trainc.gitops.base import SYNC_OPTIONS, sync_options
 from trainc.gitops.keys import operator_secret
 from trainc.gitops.naming import MODE, next_run
 from trainc.gitops.runtime_resources import FOLDER

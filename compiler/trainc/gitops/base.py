@@ -189,6 +189,23 @@ _NOT: Final = "does not apply it"
 _AGAIN: Final = "may delete it and create it again"
 
 
+def sync_options(metadata: Json) -> frozenset[str]:
+    """Return the options for Argo CD and Flux in the metadata of an object, each with its annotation or label.
+
+    Flux reads both, in any case (AnyInMetadata in fluxcd/pkg/ssa/utils); Argo CD reads annotations only.
+    """
+    found = {
+        f"{key} {option.strip()}"
+        for key, value in as_object(get(metadata, "annotations")).items()
+        if key.startswith(("argocd.argoproj.io/", "helm.sh/resource-policy"))
+        for option in str(value).split(",")
+    }
+    for kind in ("annotations", "labels"):
+        values = as_object(get(metadata, kind)).items()
+        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(FLUX_PREFIX))
+    return frozenset(found)
+
+
 def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -> Iterator[tuple[Path, str]]:
     """Yield path and message of what keeps Argo CD or Flux from applying an object, or lets them create it again.
 

@@ -30,8 +30,11 @@ _PIP: Final = (
 _REQUIRED: Final = "required.txt"
 """The wheels of image.yaml: a pin of another version than they allow is an error of pip."""
 
-COMPARED: Final = '! sha256sum "$1"/var/cache/apt/archives/*.deb | grep >&2 -vFf'
-"""Fails for a file with another hash: mmdebstrap reads the source again, which may now offer another one."""
+COMPARED: Final = 'sha256sum "$1"/var/cache/apt/archives/*.deb | grep >&2 -vFf %s; test $? = 1'
+"""Fails for a file with another hash: mmdebstrap reads the source again, which may now offer another one.
+
+The status of grep is 1 if it finds none, and 2 if it cannot read the hashes.
+"""
 
 _DPKG: Final = (
     "force-unsafe-io",
@@ -76,7 +79,7 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
         '--aptopt=Acquire::Languages "none"',
         *(f"--dpkgopt={option}" for option in _DPKG),
         "--skip=essential/unlink",  # of the downloaded files, none is removed before they are compared with the pins
-        f"--customize-hook={COMPARED} {shlex.quote(str(hashes))}",
+        f"--customize-hook={COMPARED % shlex.quote(str(hashes))}",
         *_hooks(pins, wheels if inputs.wheels else None, definition.user),
     ]
     surroundings = {"SOURCE_DATE_EPOCH": str(definition.epoch), "TMPDIR": str(scratch)}

@@ -40,7 +40,7 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
 from trainc.documents.positions import text_of_path
 from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
-from trainc.gitops.base import job_name_path, run_of
+from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, job_name_path, run_of, sync_options
 from trainc.gitops.environment import left_by
 from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
 from trainc.gitops.naming import new_run_hint
@@ -392,12 +392,14 @@ def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], o
     if revision is None:
         return
     tool = read_settings(revision.config, options.environment).tool  # with which the cluster has what is deleted
-    keeps = tool.on_delete == "keep" and not tool.per_namespace
     deleted: dict[Identity, Document] = {}
     for old in no_longer_emitted(revision, options.environment, _USED, made):
         stored = identify(operator_secret(old.data) if old.data["kind"] == "ExternalSecret" else old.data)
         *_, namespace, folder, _ = old.source.name.split("/")
-        if stored not in made and not (keeps and folder == FOLDER and namespace not in shared):
+        ends = folder == FOLDER and namespace not in shared and not tool.per_namespace  # and with it its Application
+        keeps = {f"{SYNC_OPTIONS} {'Delete' if ends else 'Prune'}=false", f"{FLUX_PREFIX}prune disabled"}
+        is_kept = (ends and tool.on_delete == "keep") or not keeps.isdisjoint(sync_options(old.data.get("metadata")))
+        if stored not in made and not is_kept:
             deleted[stored] = old
     users: dict[Identity, list[tuple[Document, str]]] = {}
     base = Base.of(revision, (options.environment,))
