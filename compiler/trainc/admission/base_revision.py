@@ -180,10 +180,13 @@ def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
 
 
 def no_longer_emitted(
-    revision: Revision, environment: str, kinds: Iterable[str], made: Set[Identity]
+    revision: Revision, environment: str, kinds: Iterable[str], emitted: Iterable[Identity], made: Set[Identity]
 ) -> Iterator[Document]:
-    """Yield the objects of some kinds that were emitted for an environment, and are not among those that are made."""
-    names = {f"/{namespace}/{kind.lower()}-{name}.yaml" for _, kind, namespace, name in made}
+    """Yield the objects of some kinds that were emitted for an environment, and that nobody makes any more.
+
+    ``emitted`` are those of the environment now, ``made`` those of all environments of its cluster.
+    """
+    names = {f"/{namespace}/{kind.lower()}-{name}.yaml" for _, kind, namespace, name in emitted}
     starts = tuple(f"{kind.lower()}{end}" for kind in kinds for end in "-.")
     for file in _by_environment(revision).get(environment, ()):
         *_, namespace, _, name = file.name.split("/")

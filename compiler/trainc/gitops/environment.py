@@ -209,24 +209,23 @@ def left_running(by_environment: Sequence[tuple[Options, Collection[Summary]]]) 
 
     Argo CD deletes nothing there once it has applied the AppProject, which was first in each case that was tried.
     """
-    trees = [(options, Tree.of(options.environment, options.settings, made, ())) for options, made in by_environment]
     together = made_together(by_environment)
-    for options, tree in trees:
+    trees = [Tree.of(options.environment, options.settings, made, ()) for options, made in by_environment]
+    projects = [(tree.settings.argocd.namespace, tree.project, tree.cluster) for tree in trees]
+    namespaces: dict[object, list[str]] = {}
+    for key, tree in zip(projects, trees, strict=True):
+        namespaces.setdefault(key, []).extend(tree.allowed_namespaces)
+    allowed = {key: tuple(found) for key, found in namespaces.items()}
+    for (options, made), tree, key in zip(by_environment, trees, projects, strict=True):
         argocd, revision = options.settings.argocd, options.base
         was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
         stops = was is not None and was.target == options.settings.target == "argocd" and was.argocd.on_delete == "stop"
         if revision is None or not stops or not argocd.deployment_folder or tree.project == DEFAULT:
             continue
-        same = (
-            other
-            for _, other in trees
-            if (other.settings.argocd.namespace, other.project, other.cluster)
-            == (argocd.namespace, tree.project, tree.cluster)
-        )
-        allowed = tuple(each for other in same for each in other.allowed_namespaces)
         lost: dict[str, Document] = {}
-        for old in no_longer_emitted(revision, options.environment, ("JobSet",), together[options.environment]):
-            if not is_among(namespace := identify(old.data)[2], allowed):
+        emitted = (each.identity for each in made)
+        for old in no_longer_emitted(revision, tree.environment, ("JobSet",), emitted, together[tree.environment]):
+            if not is_among(namespace := identify(old.data)[2], allowed[key]):
                 lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):
             document, path = options.config_document, ("environments", options.environment)

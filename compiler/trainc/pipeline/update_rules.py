@@ -44,7 +44,7 @@ from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, job_name_path, run_of,
 from trainc.gitops.environment import left_by
 from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
 from trainc.gitops.naming import new_run_hint
-from trainc.gitops.pods import named_by_pods
+from trainc.gitops.pods import Summary, named_by_pods
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.inputs.settings import read_settings
@@ -383,20 +383,25 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
-def deleted_in_use(jobs: Iterable[Job], shared: Set[str], made: Set[Identity], options: Options) -> Iterator[Finding]:
+def deleted_in_use(
+    jobs: Iterable[Job], shared: Iterable[Summary], made: Set[Identity], options: Options
+) -> Iterator[Finding]:
     """Yield a warning for each object that the sync deletes, though pods of a JobSet that stays use it.
 
-    ``shared`` are the namespaces whose jobs share objects, ``made`` what all environments of the cluster have.
+    ``shared`` are the objects that the jobs share, ``made`` what all environments of the cluster have.
     """
     revision = options.base
     if revision is None:
         return
     tool = read_settings(revision.config, options.environment).tool  # with which the cluster has what is deleted
     deleted: dict[Identity, Document] = {}
-    for old in no_longer_emitted(revision, options.environment, _USED, made):
+    jobs, shared = tuple(jobs), tuple(shared)
+    emitted = (each.identity for each in (*shared, *(one for job in jobs for one in job.summaries)))
+    homes = {each.namespace for each in shared}
+    for old in no_longer_emitted(revision, options.environment, _USED, emitted, made):
         stored = identify(operator_secret(old.data) if old.data["kind"] == "ExternalSecret" else old.data)
         *_, namespace, folder, _ = old.source.name.split("/")
-        ends = folder == FOLDER and namespace not in shared and not tool.per_namespace  # and with it its Application
+        ends = folder == FOLDER and namespace not in homes and not tool.per_namespace  # and with it its Application
         keeps = {f"{SYNC_OPTIONS} {'Delete' if ends else 'Prune'}=false", f"{FLUX_PREFIX}prune disabled"}
         is_kept = (ends and tool.on_delete == "keep") or not keeps.isdisjoint(sync_options(old.data.get("metadata")))
         if stored not in made and not is_kept:

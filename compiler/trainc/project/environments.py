@@ -30,7 +30,7 @@ from trainc.gitops.environment import (
 )
 from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
-from trainc.gitops.pods import Summary
+from trainc.gitops.pods import Summary, summarize
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import option_path, read_settings, settings_of_all
 from trainc.inputs.source import Source
@@ -293,7 +293,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
             yield from left_running([(options, build.summaries) for options, build in builds])
             together = made_together((options, build.summaries) for options, build in builds)
             for options, build in builds:
-                shared = {one.namespace for one in build.shared}
+                shared = (summarize(one.obj) for one in build.shared)
                 yield from deleted_in_use(build.jobs, shared, together[options.environment], options)
 
 
