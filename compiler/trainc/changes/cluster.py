@@ -15,7 +15,7 @@ from trainc.changes.applications import Applications, application, project_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.findings.display import counted
-from trainc.gitops.argocd import DEFAULT
+from trainc.gitops.argocd import has_own_project
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, sync_options
 from trainc.gitops.environment import cluster_of
 from trainc.gitops.runtime_resources import FOLDER
@@ -171,19 +171,14 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
         is_allowed = is_among(home, later.argocd.namespaces)
     else:
         is_allowed = not job.last_of_namespace
-    return not is_allowed and _is_written(later)
-
-
-def _is_written(settings: Settings) -> bool:
-    """Return whether render writes the AppProject of an environment."""
-    return bool(settings.argocd.deployment_folder) and settings.argocd.project != DEFAULT
+    return not is_allowed and has_own_project(later)
 
 
 def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    return not is_kept and _is_written(later) and any(kind != "JobSet" for kind in job.last_kinds)
+    return not is_kept and has_own_project(later) and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:

@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
-from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME, Tree
+from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME, Tree, has_own_project
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
@@ -217,10 +217,10 @@ def left_running(by_environment: Sequence[tuple[Options, Collection[Summary]]]) 
         namespaces.setdefault(key, []).extend(tree.allowed_namespaces)
     allowed = {key: tuple(found) for key, found in namespaces.items()}
     for (options, made), tree, key in zip(by_environment, trees, projects, strict=True):
-        argocd, revision = options.settings.argocd, options.base
+        revision = options.base
         was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
         stops = was is not None and was.target == options.settings.target == "argocd" and was.argocd.on_delete == "stop"
-        if revision is None or not stops or not argocd.deployment_folder or tree.project == DEFAULT:
+        if revision is None or not stops or not has_own_project(options.settings):
             continue
         lost: dict[str, Document] = {}
         emitted = (each.identity for each in made)
