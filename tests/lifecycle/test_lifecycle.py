@@ -229,14 +229,19 @@ def with_companions(repository: Repository, runtime: str, *companions: dict[str,
     put(repository.root, f"runtimes/{runtime}.yaml", yaml.safe_dump_all([changed, *companions]))
 
 
-def test_a_companion_is_not_deleted_under_a_job_in_silence(repository: Repository) -> None:
-    lost = "warning[TC205]: {} is deleted, but JobSet {} stays, and its pods use it"
+def with_two_jobs(repository: Repository) -> None:
+    """Commit jobs of two runtimes; both use the companions of the first."""
     with_companions(repository, "first", ACCOUNT, MAP)
     with_companions(repository, "second")
     repository.job("one", runtime="first")
     repository.job("two", runtime="second")
     repository.run("render")
     commit(repository.root)
+
+
+def test_a_companion_is_not_deleted_under_a_job_in_silence(repository: Repository) -> None:
+    lost = "warning[TC205]: {} is deleted, but JobSet {} stays, and its pods use it"
+    with_two_jobs(repository)
     assert "TC205" not in repository.run("validate", "--base", "HEAD")
 
     repository.write("trainc.yaml", {"environments": {"prod": {"serviceAccounts": ["trainer"]}}})
@@ -273,12 +278,7 @@ def test_a_companion_that_argocd_keeps(repository: Repository, option: str, firs
 def test_a_folder_of_companions_that_stays_in_the_cluster(repository: Repository) -> None:
     """With ``onDelete: keep`` nobody deletes what the folder has, but an application that remains prunes."""
     repository.write("trainc.yaml", {"defaults": {"argocd": {"onDelete": "keep"}}, "environments": {"prod": {}}})
-    with_companions(repository, "first", ACCOUNT, MAP)
-    with_companions(repository, "second")
-    repository.job("one", runtime="first")
-    repository.job("two", runtime="second")
-    repository.run("render")
-    commit(repository.root)
+    with_two_jobs(repository)
     with_companions(repository, "first", ACCOUNT)
     assert "ConfigMap params is deleted" in repository.run("validate", "--base", "HEAD")
     (repository.root / "jobs/team/one.yaml").unlink()
@@ -330,12 +330,7 @@ def test_what_another_cluster_still_has(repository: Repository, project: str) ->
     prod: dict[str, Any] = {"destination": {"name": "prod"}}
     settings = {"defaults": {"argocd": argocd}, "environments": {"prod": prod, "lab": {"destination": {"name": "lab"}}}}
     repository.write("trainc.yaml", settings)
-    with_companions(repository, "first", ACCOUNT, MAP)
-    with_companions(repository, "second")
-    repository.job("one", runtime="first")
-    repository.job("two", runtime="second")
-    repository.run("render")
-    commit(repository.root)
+    with_two_jobs(repository)
     prod["jobs"] = ["team/two"]
     repository.write("trainc.yaml", settings)
     assert "ConfigMap params is deleted, but JobSet two stays" in repository.run("validate", "--base", "HEAD")
