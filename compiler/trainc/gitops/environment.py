@@ -204,12 +204,14 @@ def made_together(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
     return found
 
 
-def left_running(by_environment: Sequence[tuple[Options, Collection[Summary]]]) -> Iterator[Finding]:
+def left_running(
+    by_environment: Sequence[tuple[Options, Collection[Summary]]], together: Mapping[str, Set[Identity]]
+) -> Iterator[Finding]:
     """Yield a warning for each namespace of removed jobs that the AppProject of the same commit no longer allows.
 
-    Argo CD deletes nothing there once it has applied the AppProject, which was first in each case that was tried.
+    ``together`` comes from ``made_together``. Argo CD deletes nothing there once it has applied the AppProject, which was
+    first in each case that was tried.
     """
-    together = made_together(by_environment)
     trees = [Tree.of(options.environment, options.settings, made, ()) for options, made in by_environment]
     projects = [(tree.settings.argocd.namespace, tree.project, tree.cluster) for tree in trees]
     namespaces: dict[object, list[str]] = {}

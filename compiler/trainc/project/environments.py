@@ -290,8 +290,9 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         if any(options.base is not None for options, _ in builds):
             from trainc.pipeline.update_rules import deleted_in_use
 
-            yield from left_running([(options, build.summaries) for options, build in builds])
-            together = made_together((options, build.summaries) for options, build in builds)
+            by_environment = [(options, build.summaries) for options, build in builds]
+            together = made_together(by_environment)
+            yield from left_running(by_environment, together)
             for options, build in builds:
                 shared = (summarize(one.obj) for one in build.shared)
                 yield from deleted_in_use(build.jobs, shared, together[options.environment], options)
