@@ -209,8 +209,8 @@ def left_running(
 ) -> Iterator[Finding]:
     """Yield a warning for each namespace of removed jobs that the AppProject of the same commit no longer allows.
 
-    ``together`` comes from ``made_together``. Argo CD deletes nothing there once it has applied the AppProject, which was
-    first in each case that was tried.
+    ``together`` comes from ``made_together``. Argo CD deletes nothing there once it has applied the AppProject, which
+    was first in each case that was tried.
     """
     trees = [Tree.of(options.environment, options.settings, made, ()) for options, made in by_environment]
     projects = [(tree.settings.argocd.namespace, tree.project, tree.cluster) for tree in trees]
