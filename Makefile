@@ -28,7 +28,7 @@ setup: $(READY) ## create .venv with trainc and its development tools
 render: $(READY) ## compile jobs/ to out/
 	$(BIN)/trainc render $(ARGS)
 
-test: $(READY) ## run all tests (skips those that need Go if Go is missing)
+test: $(READY) ## run the tests (those of Go and browsers in CI only, or with ARGS='-m go')
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS) # else each process of a test would compile trainc
 
 check: $(READY) ## check lint, format and types

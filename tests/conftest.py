@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+from collections import Counter
 
 import pytest
 from hypothesis import settings
 
-from effort import share
+from effort import THOROUGH, share
 from oracle import gotools
 
 for variable in [name for name in os.environ if name.startswith("GIT_")]:
@@ -22,9 +23,33 @@ gc.set_threshold(250_000, 10, 10)  # as the command line does; the default costs
 settings.register_profile("trainc", deadline=None, max_examples=share(150))  # a busy machine is no fault of the code
 settings.load_profile("trainc")
 
+HEAVY = {
+    "e2e": "end to end: run by `make e2e`",
+    "containerfile": "builds images: run by `make containerfiles`",
+    "install": "installs the wheel: run with -m install, as .ci/run does",
+}
+if not THOROUGH:
+    HEAVY |= {"go": "asks programs in Go: run in CI, or with -m go"}
+    HEAVY |= {"browser": "opens pages in a browser: run in CI, or with -m browser"}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write expected output anew (also TRAINC_UPDATE=1)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip the tests with a mark that needs something heavy, unless ``-m`` names the mark."""
+    for name in [name for name in HEAVY if name not in config.option.markexpr]:
+        for item in items:
+            if item.get_closest_marker(name) is not None:
+                item.add_marker(pytest.mark.skip(reason=HEAVY[name]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped, and how many."""
+    reasons = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
 
 
 def pytest_collection_finish() -> None:

@@ -15,15 +15,6 @@ from simulator import possible
 import runtimes
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is marked e2e unless the marker was asked for."""
-    if "e2e" in str(config.getoption("markexpr")):
-        return
-    for item in items:
-        if item.get_closest_marker("e2e") is not None:
-            item.add_marker(pytest.mark.skip(reason="end to end: run by `make e2e`"))
-
-
 @pytest.fixture(scope="session")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     """Return what runs rendered objects, with the images that there are; skip where that cannot be."""

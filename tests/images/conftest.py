@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner, Result
-from imagecase import HERE, Run
+from imagecase import Run
 
 
 @pytest.fixture
@@ -21,12 +19,3 @@ def run() -> Run:
         return result
 
     return call
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is marked e2e or containerfile unless the marker was asked for."""
-    asked = str(config.getoption("markexpr"))
-    for item in items:
-        for marker, target in (("e2e", "e2e"), ("containerfile", "containerfiles")):
-            if marker not in asked and item.get_closest_marker(marker) and Path(item.path).is_relative_to(HERE):
-                item.add_marker(pytest.mark.skip(reason=f"builds images: run by `make {target}`"))

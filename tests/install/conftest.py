@@ -13,15 +13,6 @@ import pytest
 from wheels import BUILD, ROOT, Distributions, call
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is marked install unless the marker was asked for: a build and an installation take half a minute."""
-    if "install" in str(config.getoption("markexpr")):
-        return
-    for item in items:
-        if item.get_closest_marker("install") is not None:
-            item.add_marker(pytest.mark.skip(reason="installs the wheel: run with -m install, as .ci/run does"))
-
-
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy the files that git has or would have, as far as a build and the users' hooks need them."""
