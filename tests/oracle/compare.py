@@ -18,7 +18,7 @@ STAGES = ("decode", "runtime-crd", "runtime-webhook", "crd", "webhook", "build",
 RULE = re.compile(r'([^ ]+: Invalid value): "(?:object|array|string|integer|number|boolean)": (?s:(.*))')
 NOT_DECODABLE = "Not decodable"
 # What an upstream text may hold that no pure function can know: the time of admission, and Go's addresses.
-_CLOCK = '"time":"2026-01-01T00:00:00Z",'
+_CLOCK = ',"time":"2026-01-01T00:00:00Z"'
 _ADDRESS = re.compile(r"0x[0-9a-f.]+")
 
 Result = Mapping[str, Any]
