@@ -809,6 +809,21 @@ def test_options_and_threads_may_call_train(client: GitTrainerClient) -> None:
     assert [job.name for job in client.list_jobs()] == ["inner", "outer"]
 
 
+def test_a_job_that_another_process_deletes_while_jobs_are_listed(
+    client: GitTrainerClient, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.train(name="mnist", trainer=CONTAINER)
+    runtimes = Repository.runtimes
+
+    def deleting(repository: Repository) -> Any:
+        (root / "jobs" / "team-a" / "mnist.yaml").unlink(missing_ok=True)
+        return runtimes(repository)
+
+    monkeypatch.setattr(Repository, "runtimes", deleting)
+    assert [job.name for job in client.list_jobs()] == ["mnist"]
+    assert client.list_jobs() == []
+
+
 @thorough
 def test_many_threads_may_begin_at_once(root: Path) -> None:
     program = """

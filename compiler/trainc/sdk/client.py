@@ -211,7 +211,10 @@ class GitBackend(KubernetesBackend):
     def _trainjob(self, job: Stored, runtime: types.Runtime) -> types.TrainJob:
         nodes = get(job.document.data, "spec", "trainer", "numNodes")
         count = nodes if isinstance(nodes, int) and nodes else runtime.trainer.num_nodes
-        changed = datetime.fromtimestamp((self.repository.root / job.file).stat().st_mtime, UTC)
+        try:
+            changed = datetime.fromtimestamp((self.repository.root / job.file).stat().st_mtime, UTC)
+        except FileNotFoundError:  # another process has deleted it since it was read
+            changed = datetime.now(UTC)
         return types.TrainJob(job.name, runtime, [], count, changed, UNKNOWN)
 
     def get_runtime_packages(self, runtime: types.Runtime) -> NoReturn:
