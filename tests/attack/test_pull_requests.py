@@ -235,6 +235,16 @@ def test_a_name_with_which_flux_reads_nothing_is_an_error(names: tuple[str, ...]
     assert "a name that Flux refuses" not in output, output
 
 
+def test_a_path_so_long_that_nothing_of_the_repository_is_read_is_an_error(root: Path) -> None:
+    for length in (3500, 3501):
+        start = f"jobs/a/{'/'.join(['d' * 200] * 17)}/"
+        write(root, {start + "x" * (length - len(f"{ROOT}/{start}")): ""})
+    commit(root.parent)
+    status, output = run("validate", "--base", "HEAD")
+    assert status == 1, output
+    assert output.count("error[TC011]: a path of more than 3,500 bytes: ") == 1, output
+
+
 def linked(root: Path) -> None:
     """Move the policy into a folder beside policies/, in which only a link is left."""
     write(root, {"policies/few-nodes.yaml": None, "rules/few-nodes.yaml": RULE})
