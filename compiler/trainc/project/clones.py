@@ -14,7 +14,7 @@ from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import index_of, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
-from trainc.project.names import INPUTS, is_text
+from trainc.project.names import INPUTS, OUT, is_text
 
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
@@ -49,7 +49,7 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     prefix, for_flux = prefix_of(root), is_used(config)
     top = os.fspath(top_for(root))
     named = submodules(top) or () if os.path.isfile(os.path.join(top, MODULES)) else None
-    index = {name: kind for folder in INPUTS for name, kind in (index_of(root, folder) or {}).items()}
+    index = {name: kind for folder in (*INPUTS, OUT) for name, kind in (index_of(root, folder) or {}).items()}
     for name, kind in index.items():
         if kind is Kind.LINK and _leads_out(root, prefix, name):
             yield not_followed(name) if is_text(name) else unnamable(name)
