@@ -219,6 +219,7 @@ def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: bool, r
 @pytest.mark.parametrize(
     ("names", "is_read"),
     [
+        (("../../out/prod/a/one/aux.md", "../../out/prod/a/one/a\\b"), False),
         (("aux.md", "Con/x", "nul ", "com1.a.b", "conin$", "a\tb", "a\\b", "x../n"), False),
         ((".g\u200cit", "\ufeff.GI\u202eT\u206f/x"), False),
         (("auxiliary", "com10", "a.aux", "a:b", "...", "é", "x./n", ".g\u0131t", ".gitx", ".git\u200b"), True),
@@ -233,6 +234,17 @@ def test_a_name_with_which_flux_reads_nothing_is_an_error(names: tuple[str, ...]
     write(root, {"trainc.yaml": "environments: {prod: {}}\n"})
     _, output = run("validate", "--base", "HEAD^")
     assert "a name that Flux refuses" not in output, output
+
+
+def test_a_path_so_long_that_nothing_of_the_repository_is_read_is_an_error(root: Path) -> None:
+    for folder in ("jobs/a", "out/prod/a/one"):
+        for length in (3500, 3501):
+            start = f"{folder}/{'/'.join(['d' * 200] * 17)}/"
+            write(root, {start + "x" * (length - len(f"{ROOT}/{start}")): ""})
+    commit(root.parent)
+    status, output = run("validate", "--base", "HEAD")
+    assert status == 1, output
+    assert output.count("error[TC011]: a path of more than 3,500 bytes: ") == 2, output
 
 
 def linked(root: Path) -> None:

@@ -14,11 +14,14 @@ from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import index_of, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
-from trainc.project.names import INPUTS, is_text
+from trainc.project.names import INPUTS, OUT, is_text
 
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
+_LONGEST = 3500
+"""Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long."""
+_TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 
 
@@ -41,12 +44,12 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     CheckOutOfBoundsSymlinks). With one that leads in a circle or through a file, it unpacks the repository for no
     plugin (util/io/files, Untgz), and if that is called .sourceignore, Flux reads nothing (fluxcd/pkg/sourceignore,
     ReadIgnoreFile); one without a target does no harm. With a submodule that an existing .gitmodules does not name,
-    git updates no submodule (util/git, Submodule).
+    git updates no submodule (util/git, Submodule). git itself checks out longer paths than both can read.
     """
     prefix, for_flux = prefix_of(root), is_used(config)
     top = os.fspath(top_for(root))
     named = submodules(top) or () if os.path.isfile(os.path.join(top, MODULES)) else None
-    index = {name: kind for folder in INPUTS for name, kind in (index_of(root, folder) or {}).items()}
+    index = {name: kind for folder in (*INPUTS, OUT) for name, kind in (index_of(root, folder) or {}).items()}
     for name, kind in index.items():
         if kind is Kind.LINK and _leads_out(root, prefix, name):
             yield not_followed(name) if is_text(name) else unnamable(name)
@@ -54,6 +57,8 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _NOWHERE, "remove it from git")
         if kind is Kind.OTHER and named is not None and prefix + name not in named:
             yield _about(name, _SUBMODULE, "remove it from git, or name it there")
+        if len(os.fsencode(prefix + name)) > _LONGEST:
+            yield _about(name, _TOO_LONG, "choose shorter names, or remove it from git")
         if for_flux and refuses(name):
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
 
