@@ -273,6 +273,15 @@ def test_the_hint_for_a_name_of_many_words() -> None:
     assert suggest("troch-team7", [*short, "flux-team7"], by_words=True) == "did you mean 'torch-team7'?"
 
 
+def test_the_hints_for_many_wrong_names_among_many() -> None:
+    """Each wrong name of a document could be compared letter by letter with each right one."""
+    names = [f"volume-number-{i}" for i in range(400)]
+    start = time.process_time()
+    hints = [suggest(f"voluem-nubmer-{i}", names) for i in range(100)]
+    assert time.process_time() - start < 0.4
+    assert hints[17] == "did you mean 'volume-number-17'?"
+
+
 def test_open_brackets_of_a_field_to_explain() -> None:
     """The end of each could be searched for in all that follows."""
     start = time.process_time()
