@@ -320,6 +320,31 @@ def test_the_last_job_of_a_namespace(repository: Repository, options: dict[str, 
     assert (left in found) is is_left
 
 
+@pytest.mark.parametrize("on_delete", ["stop", "keep"])
+def test_the_last_role_binding_of_a_namespace(repository: Repository, on_delete: str) -> None:
+    argocd = {"repoURL": "https://git.example/repository", "write": "deploy/argocd", "onDelete": on_delete}
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd}}})
+    path = repository.root / "runtimes/plain.yaml"
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "metrics"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "ServiceAccount", "name": "trainer", "namespace": "team"}],
+    }
+    there = {**binding, "metadata": {"name": "metrics", "namespace": "monitoring"}}
+    text = path.read_text()
+    path.write_text("---\n".join([text, *(yaml.safe_dump(each) for each in (binding, there))]))
+    repository.run("render")
+    commit(repository.root)
+    path.write_text("---\n".join([text, yaml.safe_dump(binding)]))
+    left = "AppProject trainc-prod no longer allows namespace monitoring: "
+    found = repository.run("validate", "--base", "HEAD")
+    assert (f"{left}Argo CD may leave its removed RoleBindings" in found) is (on_delete == "stop")
+    repository.run("render")
+    assert (f"{left}if Argo CD applies it" in repository.run("diff")) is (on_delete == "stop")
+
+
 @pytest.mark.parametrize("project", ["", "shared"])
 def test_what_another_cluster_still_has(repository: Repository, project: str) -> None:
     argocd = {

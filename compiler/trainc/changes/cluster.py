@@ -150,7 +150,8 @@ def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]
     home = job.renamed_from or job.directory
     (_, project), _ = project_of(home.environment, was)
     if _may_stay(job, was, later):
-        effect = "before it deletes the application, the JobSet stays, and a running job continues"
+        left = "the JobSet stays, and a running job continues" if job.old_name else "the objects stay in the cluster"
+        effect = f"before it deletes the application, {left}"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
     elif _may_leave_kinds(job, was, later):
         kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
@@ -159,12 +160,13 @@ def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]
 
 
 def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
-    """Return whether the same commit makes the AppProject forget the namespace of a removed job.
+    """Return whether the same commit makes the AppProject forget the namespace of a removed job, or of shared objects.
 
     Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
     jobs.
     """
-    if not _removes_jobset(job) or was.argocd.on_delete != "stop":
+    is_removed = _removes_jobset(job) or (job.directory.job == FOLDER and job.effect is Effect.DELETED)
+    if not is_removed or was.argocd.on_delete != "stop":
         return False
     if later.argocd.namespaces and project_of("", was)[1] == project_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace

@@ -233,11 +233,11 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     for name, now in current.items():
         was = others.get(name)
         limits = [] if was is None else [was.tool.namespaces]
-        if was is None or destination_of(was) != destination_of(now):
+        if arrives := was is None or destination_of(was) != destination_of(now):
             limits.append(_limits(others.values(), now))
         more = {each: None for limit in limits for each in _more_namespaces(limit, now.tool.namespaces)}
         origin: dict[Path, str] = {}
-        if was is None or was.target != now.target or not _origin(was):
+        if was is None or arrives or was.target != now.target or not _origin(was):
             origin |= _new_origin(others.values(), now)
         if was is not None and was.target == now.target:
             origin |= _other_files(was, now)
@@ -302,13 +302,19 @@ def _is_staged(argocd: ArgoCD) -> bool:
 
 
 def _new_origin(others: Iterable[Settings], now: Settings) -> Weaker:
-    """Yield each option of a new environment with which it applies other files than all environments did before."""
-    known = [(origin, each.argocd) for each in others if each.target == now.target and (origin := _origin(each))]
+    """Yield each option with which an environment applies other files than those on its cluster did before.
+
+    If it is the first one there, than those of all clusters: a cluster may have two names. A branch of one repository
+    says nothing of that in another one.
+    """
+    known = [(origin, each) for each in others if each.target == now.target and (origin := _origin(each))]
+    there = [row for row in known if destination_of(row[1]) == destination_of(now)] or known
+    related = [row for row in there if row[1].argocd.repo_url == now.argocd.repo_url] or there
     for path, value in _origin(now).items():
-        equal = [argocd for origin, argocd in known if origin.get(path) == value]
-        if known and not equal:
+        if related and not any(origin.get(path) == value for origin, _ in related):
             yield path, f"added with another {'.'.join(path)}"
         if path == _BRANCH:
+            equal = [each.argocd for origin, each in known if origin.get(path) == value]
             yield from _unmerged([each for each in equal if each.repo_url == now.argocd.repo_url], now.argocd)
 
 

@@ -207,7 +207,7 @@ def made_together(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
 def left_running(
     by_environment: Sequence[tuple[Options, Collection[Summary]]], together: Mapping[str, Set[Identity]]
 ) -> Iterator[Finding]:
-    """Yield a warning for each namespace of removed jobs that the AppProject of the same commit no longer allows.
+    """Yield a warning for each namespace of what is removed that the AppProject of the same commit no longer allows.
 
     ``together`` comes from ``made_together``. Argo CD deletes nothing there once it has applied the AppProject, which
     was first in each case that was tried.
@@ -225,14 +225,16 @@ def left_running(
         if revision is None or not stops or not has_own_project(options.settings):
             continue
         lost: dict[str, Document] = {}
-        emitted = (each.identity for each in made)
-        for old in no_longer_emitted(revision, tree.environment, ("JobSet",), emitted, together[tree.environment]):
-            if not is_among(namespace := identify(old.data)[2], allowed[key]):
-                lost.setdefault(namespace, old)
+        emitted = [each.identity for each in made]
+        for kind in ("JobSet", "RoleBinding"):  # what runs on, and who keeps rights
+            for old in no_longer_emitted(revision, tree.environment, (kind,), emitted, together[tree.environment]):
+                if not is_among(namespace := identify(old.data)[2], allowed[key]):
+                    lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):
             document, path = options.config_document, ("environments", options.environment)
             assert document is not None, "Argo CD's settings come from trainc.yaml"
-            effect = "Argo CD may leave its removed jobs running"
+            left = "jobs running" if old.data["kind"] == "JobSet" else "RoleBindings"
+            effect = f"Argo CD may leave its removed {left}"
             message = f"AppProject {tree.project} no longer allows namespace {namespace}: {effect}"
             hint = f"list {namespace} in argocd.namespaces of {options.environment} in a commit that is applied before"
             related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
