@@ -218,23 +218,32 @@ def left_running(
     for key, tree in zip(projects, trees, strict=True):
         namespaces.setdefault(key, []).extend(tree.allowed_namespaces)
     allowed = {key: tuple(found) for key, found in namespaces.items()}
-    for (options, made), tree, key in zip(by_environment, trees, projects, strict=True):
+    for (options, made), tree in zip(by_environment, trees, strict=True):
         revision = options.base
         was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
-        stops = was is not None and was.target == options.settings.target == "argocd" and was.argocd.on_delete == "stop"
-        if revision is None or not stops or not has_own_project(options.settings):
+        if revision is None or was is None or not was.target == options.settings.target == "argocd":
             continue
+        if was.argocd.on_delete != "stop" or not has_own_project(was) or not options.settings.argocd.write:
+            continue
+        project = Tree(options.environment, was).project  # that of removed Applications; others get the new one
+        still = allowed.get((was.argocd.namespace, project, tree.cluster), ())
+        single = not options.settings.argocd.per_namespace
+        remaining = {(each.namespace, single and each.plain) for each in made if each.kind == "JobSet"}
         lost: dict[str, Document] = {}
         emitted = (each.identity for each in made)
         for old in no_longer_emitted(revision, tree.environment, ("JobSet",), emitted, together[tree.environment]):
-            if not is_among(namespace := identify(old.data)[2], allowed[key]):
+            *_, folder, _ = old.source.name.split("/")
+            namespace = identify(old.data)[2]
+            if (namespace, single and folder) not in remaining and not is_among(namespace, still):
                 lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):
             document, path = options.config_document, ("environments", options.environment)
             assert document is not None, "Argo CD's settings come from trainc.yaml"
             effect = "Argo CD may leave its removed jobs running"
-            message = f"AppProject {tree.project} no longer allows namespace {namespace}: {effect}"
+            message = f"AppProject {project} no longer allows namespace {namespace}: {effect}"
             hint = f"list {namespace} in argocd.namespaces of {options.environment} in a commit that is applied before"
+            if project != tree.project:
+                hint = "remove the jobs in a commit that is applied before"
             related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
             yield report("TC616", document, existing(document.data, path), message, hint=hint, related=related)
 
