@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
-from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME, Tree, has_own_project
+from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME, Tree
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
@@ -223,11 +223,12 @@ def left_running(
         was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
         if revision is None or was is None or not was.target == options.settings.target == "argocd":
             continue
-        if was.argocd.on_delete != "stop" or not has_own_project(was) or not options.settings.argocd.write:
+        now, stops = options.settings.argocd, was.argocd.on_delete == "stop" and was.argocd.project != DEFAULT
+        if not stops or not now.deployment_folder or now.namespace != was.argocd.namespace:  # the old project goes last
             continue
         project = Tree(options.environment, was).project  # that of removed Applications; others get the new one
-        still = allowed.get((was.argocd.namespace, project, tree.cluster), ())
-        single = not options.settings.argocd.per_namespace
+        still = allowed.get((now.namespace, project, tree.cluster), ())
+        single = not now.per_namespace
         remaining = {(each.namespace, single and each.plain) for each in made if each.kind == "JobSet"}
         lost: dict[str, Document] = {}
         emitted = (each.identity for each in made)
