@@ -466,6 +466,14 @@ def test_the_last_job_of_a_namespace_that_trainc_yaml_no_longer_lists(project: s
     assert job.cluster[1].startswith(f"AppProject {project or 'trainc-prod'} no longer allows namespace a:")
 
 
+def test_a_removed_job_whose_project_is_replaced() -> None:
+    """Its Application keeps the project, without which Argo CD deletes nothing."""
+    argocd = {"write": "deploy", "namespaces": ["*"]}
+    was, now = (options_of({"prod": {"argocd": argocd | more}}) for more in ({}, {"project": "ours"}))
+    (job,) = compare({**jobset("train", {}), **jobset("other", {})}, jobset("other", {}), now, earlier=was).jobs
+    assert job.cluster[1].startswith("AppProject trainc-prod no longer allows namespace a:")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "again"), [(60, None, True), (60, 90, True), (60, 60, True), (None, 60, False), (None, None, False)]
 )

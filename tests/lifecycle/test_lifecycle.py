@@ -219,9 +219,11 @@ ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "t
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "params"}, "data": {"seed": "1"}}
 
 
-def with_companions(repository: Repository, runtime: str, *companions: dict[str, Any]) -> None:
-    volumes = [{"name": "params", "configMap": {"name": "params"}}]
-    pod = {"serviceAccountName": "trainer", "volumes": volumes}
+def with_companions(
+    repository: Repository, runtime: str, *companions: dict[str, Any], volume: dict[str, Any] | None = None
+) -> None:
+    volumes = volume or {"name": "params", "configMap": {"name": "params"}}
+    pod = {"serviceAccountName": "trainer", "volumes": [volumes]}
     changed = deepcopy(RUNTIME)
     changed["metadata"]["name"] = runtime
     spec = changed["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
@@ -259,6 +261,22 @@ def test_a_companion_is_not_deleted_under_a_job_in_silence(repository: Repositor
 
     (repository.root / "jobs/team/two.yaml").unlink()
     assert "TC205" not in repository.run("validate", "--base", "HEAD")
+
+
+@pytest.mark.parametrize(("options", "is_lost"), [({}, False), ({"sync-options": "Prune=true"}, True)])
+def test_a_claim_that_argocd_may_prune(repository: Repository, options: dict[str, str], is_lost: bool) -> None:
+    annotations = {f"argocd.argoproj.io/{key}": value for key, value in options.items()}
+    amount = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    metadata = {"name": "data", "annotations": annotations}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": amount}
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    with_companions(repository, "first", ACCOUNT, MAP, claim, volume=volume)
+    repository.job("one", runtime="first")
+    repository.run("render")
+    commit(repository.root)
+    with_companions(repository, "first", ACCOUNT, MAP, volume=volume)
+    lost = "PersistentVolumeClaim data is deleted, but JobSet one stays"
+    assert (lost in repository.run("validate", "--base", "HEAD")) is is_lost
 
 
 @pytest.mark.parametrize(("option", "first", "last"), [("A=b, Prune=false", 0, 1), ("Delete=false", 1, 0)])
@@ -363,6 +381,32 @@ def test_what_another_cluster_still_has(repository: Repository, project: str) ->
     repository.write("trainc.yaml", settings)
     left = f"AppProject {project or 'trainc-prod'} no longer allows namespace team"
     assert left in repository.run("validate", "--base", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_left"),
+    [
+        ({}, {"project": "ours"}, True),
+        ({"project": "ours"}, {}, True),
+        ({}, {"project": "default"}, True),
+        ({"project": "default"}, {}, False),
+        ({"project": "ours"}, {"project": "ours"}, False),
+    ],
+)
+def test_a_removed_job_whose_project_is_replaced(
+    repository: Repository, before: dict[str, str], after: dict[str, str], is_left: bool
+) -> None:
+    """Argo CD does not delete the objects of an Application whose AppProject is gone, and tries for ever."""
+    argocd = {"repoURL": "https://git.example/repository", "write": "deploy/argocd", "namespaces": ["*"]}
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd | before}}})
+    with_two_jobs(repository)
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd | after}}})
+    (repository.root / "jobs/team/one.yaml").unlink()
+    found = repository.run("validate", "--base", "HEAD")
+    left = f"AppProject {before.get('project', 'trainc-prod')} no longer allows namespace team"
+    assert (left in found) is is_left
+    repository.job("one", {"metadata": {"annotations": {"trainc.dev/run": "2"}}}, runtime="first")
+    assert left not in repository.run("validate", "--base", "HEAD"), "the Application remains"
 
 
 def test_rename_a_job(repository: Repository) -> None:

@@ -168,9 +168,10 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     is_removed = _removes_jobset(job) or (job.directory.job == FOLDER and job.effect is Effect.DELETED)
     if not is_removed or was.argocd.on_delete != "stop":
         return False
-    if later.argocd.namespaces and project_of("", was)[1] == project_of("", later)[1]:
-        home = (job.renamed_from or job.directory).namespace
-        is_allowed = is_among(home, later.argocd.namespaces)
+    home = job.renamed_from or job.directory
+    (_, project), cluster = project_of(home.environment, was)
+    if later.argocd.namespaces and ((later.argocd.namespace, project), cluster) == project_of(home.environment, later):
+        is_allowed = is_among(home.namespace, later.argocd.namespaces)
     else:
         is_allowed = not job.last_of_namespace
     return not is_allowed and has_own_project(later)

@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
-from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME, Tree, has_own_project
+from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME, Tree
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
@@ -207,10 +207,10 @@ def made_together(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
 def left_running(
     by_environment: Sequence[tuple[Options, Collection[Summary]]], together: Mapping[str, Set[Identity]]
 ) -> Iterator[Finding]:
-    """Yield a warning for each namespace of what is removed that the AppProject of the same commit no longer allows.
+    """Yield a warning for each namespace in which something is removed and that its AppProject no longer allows.
 
     ``together`` comes from ``made_together``. Argo CD deletes nothing there once it has applied the AppProject, which
-    was first in each case that was tried.
+    was first in each case that was tried. Applications that are removed keep the AppProject of the base.
     """
     trees = [Tree.of(options.environment, options.settings, made, ()) for options, made in by_environment]
     projects = [(tree.settings.argocd.namespace, tree.project, tree.cluster) for tree in trees]
@@ -218,25 +218,35 @@ def left_running(
     for key, tree in zip(projects, trees, strict=True):
         namespaces.setdefault(key, []).extend(tree.allowed_namespaces)
     allowed = {key: tuple(found) for key, found in namespaces.items()}
-    for (options, made), tree, key in zip(by_environment, trees, projects, strict=True):
+    for (options, made), tree in zip(by_environment, trees, strict=True):
         revision = options.base
         was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
-        stops = was is not None and was.target == options.settings.target == "argocd" and was.argocd.on_delete == "stop"
-        if revision is None or not stops or not has_own_project(options.settings):
+        if revision is None or was is None or not was.target == options.settings.target == "argocd":
             continue
+        now, stops = options.settings.argocd, was.argocd.on_delete == "stop" and was.argocd.project != DEFAULT
+        if not stops or not now.deployment_folder or now.namespace != was.argocd.namespace:  # the old project goes last
+            continue
+        project = Tree(options.environment, was).project
+        still = allowed.get((now.namespace, project, tree.cluster), ())
+        single = not now.per_namespace
+        remaining = {(each.namespace, single and each.plain) for each in made if each.kind == "JobSet"}
         lost: dict[str, Document] = {}
         emitted = [each.identity for each in made]
         for kind in ("JobSet", "RoleBinding"):  # what runs on, and who keeps rights
             for old in no_longer_emitted(revision, tree.environment, (kind,), emitted, together[tree.environment]):
-                if not is_among(namespace := identify(old.data)[2], allowed[key]):
+                *_, folder, _ = old.source.name.split("/")
+                namespace = identify(old.data)[2]
+                if (namespace, single and folder) not in remaining and not is_among(namespace, still):
                     lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):
             document, path = options.config_document, ("environments", options.environment)
             assert document is not None, "Argo CD's settings come from trainc.yaml"
             left = "jobs running" if old.data["kind"] == "JobSet" else "RoleBindings"
             effect = f"Argo CD may leave its removed {left}"
-            message = f"AppProject {tree.project} no longer allows namespace {namespace}: {effect}"
+            message = f"AppProject {project} no longer allows namespace {namespace}: {effect}"
             hint = f"list {namespace} in argocd.namespaces of {options.environment} in a commit that is applied before"
+            if project != tree.project:
+                hint = "remove them in a commit that is applied before"
             related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
             yield report("TC616", document, existing(document.data, path), message, hint=hint, related=related)
 

@@ -24,6 +24,7 @@ _IMAGES: Final[tuple[tuple[str, Path], ...]] = (
 _NAMING: Final = {
     **dict.fromkeys(("configMap", "configMapRef", "configMapKeyRef"), "ConfigMap"),
     **dict.fromkeys(("secret", "secretRef", "secretKeyRef"), "Secret"),
+    "persistentVolumeClaim": "PersistentVolumeClaim",
 }
 """The fields of volumes and variables that name an object, and its kind."""
 
@@ -53,7 +54,7 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
 
 
 def named_by_pods(jobset: JsonObject) -> frozenset[tuple[str, str]]:
-    """Return kind and name of the ConfigMaps, Secrets and service accounts that pods of a JobSet use."""
+    """Return kind and name of the ConfigMaps, Secrets, claims and service accounts that pods of a JobSet use."""
     found: list[tuple[str, Json]] = []
     for _, pod in pod_specs(jobset):
         found.append(("ServiceAccount", pod.get("serviceAccountName") or pod.get("serviceAccount")))
@@ -66,7 +67,8 @@ def named_by_pods(jobset: JsonObject) -> frozenset[tuple[str, str]]:
         for source in sources:
             for field in source.keys() & _NAMING.keys():
                 reference = as_object(source[field])
-                found.append((_NAMING[field], reference.get("name") or reference.get("secretName")))
+                names = (reference.get(key) for key in ("name", "secretName", "claimName"))
+                found.append((_NAMING[field], next(filter(None, names), None)))
     return frozenset((kind, name) for kind, name in found if isinstance(name, str))
 
 

@@ -68,7 +68,7 @@ _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 _COMPARED: Final = ("JobSet", "ConfigMap", "RoleBinding", "Secret")
 """The kinds of a job's objects with immutable fields. Other Jobs have a hash of their spec in the name."""
 
-_USED: Final = ("ConfigMap", "ExternalSecret", "Secret", "ServiceAccount")
+_USED: Final = ("ConfigMap", "ExternalSecret", "PersistentVolumeClaim", "Secret", "ServiceAccount")
 """The kinds of objects that pods use, or of which the cluster makes one that they use."""
 
 _ABSENT = "nothing"
