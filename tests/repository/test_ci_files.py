@@ -587,6 +587,31 @@ def test_a_merge_request_with_several_bases_fails(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("job", ["init", "page"])
+def test_the_base_is_not_guessed_in_a_shallow_clone(tmp_path: Path, job: str) -> None:
+    """A chain of empty commits may hide that the branch has a newer commit of its target, and an older one counts."""
+    sandbox = Sandbox(tmp_path)
+    root = sandbox.repository
+    old = git(root, "rev-parse", "HEAD")
+    new = git(root, "commit-tree", "-m", "target", "-p", old, "HEAD^{tree}")
+    empty = new
+    for _ in range(3):
+        empty = git(root, "commit-tree", "-m", "empty", "-p", empty, "HEAD^{tree}")
+    head = git(root, "commit-tree", "-m", "merge", "-p", old, "-p", empty, "HEAD^{tree}")
+    git(root, "branch", "target", new)
+    git(root, "branch", "change", head)
+    git(tmp_path, "clone", "-q", "--depth", "3", "--no-single-branch", "-b", "change", root.as_uri(), "clone")
+    git(tmp_path / "clone", "remote", "set-head", "origin", "target")
+    sandbox.root = tmp_path / "clone"
+    assert git(sandbox.root, "merge-base", "--all", "origin/target", "HEAD") == old, "although it is not the base"
+    variables = {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "target"}
+    (block,) = re.findall(r"(?ms)^```sh\n(.*?)^```$", PAGE)
+    script = "\n".join(JOBS["init"]["script"]) if job == "init" else block.replace("origin/main", "origin/target")
+    assert sandbox.shell(script, **variables).returncode == (2 if job == "init" else 1)
+    if job == "init":  # with merged results, GitLab names the base
+        assert sandbox.shell(script, **variables, CI_MERGE_REQUEST_TARGET_BRANCH_SHA=new).returncode == 0
+
+
 def test_the_root_of_a_merge_request_is_no_link(tmp_path: Path) -> None:
     _, job = template()
     sandbox = Sandbox(tmp_path, render=False)
