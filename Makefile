@@ -94,7 +94,7 @@ clean: ## remove .venv, caches and build products, but not out/
 	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The lock holds the build backend too, so the package itself needs no index.
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock runtime.lock pyproject.toml
 	@fits() { "$$1" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
 	for python in $(PYTHON) python3.13 python3.12 python3.11 python3; do \
 	  if fits "$$python"; then found=$$python; break; fi; \
@@ -105,7 +105,8 @@ $(READY): requirements.lock pyproject.toml
 	fi; \
 	echo "setting up $(VENV) with $$("$$found" --version)"; \
 	"$$found" -m venv --clear $(VENV)
-	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-deps --require-hashes -r runtime.lock
+	$(PIP) install --no-deps --no-compile --require-hashes -r requirements.lock # Python compiles what is used
 	$(PIP) install --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q compiler/trainc # where Python may not write bytecode, every run would compile
 	@touch $@

@@ -91,7 +91,7 @@ def starts(kind: str, folder: Path) -> Path:
     root = folder / kind
     if kind == "example":
         copied(root)
-        for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        for name in ("Makefile", "pyproject.toml", "requirements.lock", "runtime.lock"):
             shutil.copy(ROOT / name, root)
         put_program(root / ".venv" / "bin")
         (root / ".venv" / ".ready").touch()
