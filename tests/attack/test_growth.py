@@ -5,8 +5,7 @@ times as long, where work that grows with the square takes sixteen times. Other 
 the least of several measurements count, until these pass or no more are due. Some texts are padded where each document
 could be looked up in the whole text, so that small numbers of documents show it.
 
-`make test` runs every 24th kind, and nothing that takes more than a second; CI runs all. docs/trust.md has the figures
-for sizes from 1,000 to 64,000, which growth.py measures.
+Only CI runs this file. docs/trust.md has the figures for sizes from 1,000 to 64,000, which growth.py measures.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import pytest
 from growing_texts import CONTAINER, JOB, Input, filled, listed, numbered, one, several, trained
 from growth import KINDS, made, measure, warm_up
 
-from effort import some, thorough
+from effort import thorough
 from trainc import Options, compile
 from trainc.admission.base_revision import Base
 from trainc.admission.rules import Rule
@@ -69,6 +68,8 @@ from trainc.project.foreign import kept_applications
 from trainc.schema.field_help import split
 from trainc.schema.kinds import BUILT_IN
 
+pytestmark = thorough
+
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
 MOST = 9
 """Times the work that four times the input may take."""
@@ -84,7 +85,7 @@ def is_linear(seconds: Callable[[int], float], size: int) -> bool:
     return any(seconds(4 * size) <= MOST * max(seconds(size), LEAST) for _ in range(3))
 
 
-@pytest.mark.parametrize("kind", some(KINDS, 24))
+@pytest.mark.parametrize("kind", KINDS)
 def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None:
     size, _ = KINDS[kind]
     warm_up()
@@ -148,7 +149,7 @@ def jobset(container: JsonObject, pod: JsonObject | None = None, key: str = "a")
     return OWNED + b"jobs/a/j.yaml\n" + text.replace('{"annotations": {', '{"annotations": {? ').encode()
 
 
-@pytest.mark.parametrize("kind", some(DIFFERENCES, 3))
+@pytest.mark.parametrize("kind", DIFFERENCES)
 def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work(kind: str) -> None:
     def seconds(size: int) -> float:
         files = [{"out/prod/a/j/jobset-j.yaml": DIFFERENCES[kind](size, new)} for new in (False, True)]
@@ -170,7 +171,7 @@ EXPRESSIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", some(EXPRESSIONS, 3))
+@pytest.mark.parametrize("kind", EXPRESSIONS)
 def test_an_expression_with_four_times_the_parts(kind: str) -> None:
     def seconds(size: int) -> float:
         environment = admission(variables={})
@@ -202,7 +203,6 @@ PODS = {
 }
 
 
-@thorough
 @pytest.mark.parametrize("kind", PODS)
 def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: str) -> None:
     warm_up()
@@ -216,7 +216,7 @@ def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: s
 
 
 @pytest.mark.parametrize(
-    ("edit", "size"), some([(Rewrite, 1000), (lambda path: Fix(Action.RENAME, path, f"b{path[-1]}"), 4000)], 2)
+    ("edit", "size"), [(Rewrite, 1000), (lambda path: Fix(Action.RENAME, path, f"b{path[-1]}"), 4000)]
 )
 def test_the_edits_of_many_fields_of_a_mapping(edit: Callable[[FieldPath], Fix | Rewrite], size: int) -> None:
     """Each edit could look at all keys of the mapping, or at the layout of the whole document."""
@@ -231,7 +231,6 @@ def test_the_edits_of_many_fields_of_a_mapping(edit: Callable[[FieldPath], Fix |
     assert is_linear(seconds, size)
 
 
-@thorough
 @pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])
 def test_the_edits_of_many_jobs_in_one_file(more: str) -> None:
     """Each line could be searched for the secrets of each job, and for equal lines in the rest of the file."""
@@ -247,7 +246,6 @@ def test_the_edits_of_many_jobs_in_one_file(more: str) -> None:
     assert is_linear(seconds, 500)
 
 
-@thorough
 def test_the_edits_of_many_lines_before_many_equal_ones() -> None:
     """Where no line near is equal, each pair of equal lines further down could be looked at."""
 
@@ -289,7 +287,6 @@ def test_open_brackets_of_a_field_to_explain() -> None:
     assert time.process_time() - start < 1
 
 
-@thorough
 def test_the_refused_changes_of_many_variables() -> None:
     """For each change, its input at the base could be admitted again, and searched for the variable."""
 
@@ -501,7 +498,7 @@ EDITS: dict[str, tuple[int, tuple[str, ...], Callable[[int], str]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", some(EDITS, 4))
+@pytest.mark.parametrize("kind", EDITS)
 def test_an_edit_of_a_long_line(kind: str) -> None:
     size, command, text = EDITS[kind]
 
@@ -514,7 +511,6 @@ def test_an_edit_of_a_long_line(kind: str) -> None:
     assert is_linear(seconds, size)
 
 
-@thorough
 def test_the_fields_of_many_items_to_explain() -> None:
     """Each field of the object could be compared with each one that is asked for."""
 
@@ -531,7 +527,6 @@ def test_the_fields_of_many_items_to_explain() -> None:
     assert is_linear(seconds, 2000)
 
 
-@thorough
 def test_the_values_of_a_list_item_without_a_key_to_explain() -> None:
     """The whole item could be compared for each of them."""
 
@@ -550,7 +545,6 @@ def test_the_values_of_a_list_item_without_a_key_to_explain() -> None:
     assert is_linear(seconds, 4000)
 
 
-@thorough
 def test_the_renamed_namespaces_of_an_affinity_to_explain() -> None:
     """Each of them could be looked up among all new names."""
 
@@ -659,7 +653,6 @@ def test_containers_with_fields_that_a_server_drops() -> None:
     assert is_linear(seconds, 2000)
 
 
-@thorough
 def test_policy_tests_of_objects_that_are_refused() -> None:
     """Each finding could search for its position in the whole file."""
     pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {unknown: 1, containers: [{name: a, image: b}]}}"
@@ -676,7 +669,6 @@ def test_policy_tests_of_objects_that_are_refused() -> None:
     assert is_linear(seconds, 300)
 
 
-@thorough
 def test_the_descriptions_of_runtimes_in_one_file() -> None:
     """Each runtime could split the whole file to find the comment above it."""
 
@@ -762,13 +754,10 @@ def hosts_of_a_long_name(count: int) -> Callable[[], object]:
 
 @pytest.mark.parametrize(
     ("kind", "size"),
-    some(
-        [
-            *((own_runtimes, 1000), (lost_comments, 750), (unequal_policies, 300), (dependent_tasks, 100)),
-            *((selected_labels, 1000), (hosts_of_a_long_name, 10_000)),
-        ],
-        5,
-    ),
+    [
+        *((own_runtimes, 1000), (lost_comments, 750), (unequal_policies, 300), (dependent_tasks, 100)),
+        *((selected_labels, 1000), (hosts_of_a_long_name, 10_000)),
+    ],
 )
 def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
     kind: Callable[[int], Callable[[], object]], size: int
@@ -799,7 +788,7 @@ TEXTS: dict[str, tuple[int, Callable[[int], str]]] = {
 """Texts of which a reader, or what looks at the text again, could read parts several times."""
 
 
-@pytest.mark.parametrize("kind", some(TEXTS, 4))
+@pytest.mark.parametrize("kind", TEXTS)
 def test_texts_that_could_be_read_several_times(kind: str) -> None:
     size, text = TEXTS[kind]
     numbers = count_up()

@@ -14,7 +14,7 @@ import pytest
 from test_growth import is_linear
 
 from builders import runtime, trainjob
-from effort import some, thorough
+from effort import thorough
 from trainc import Options, Source, compile
 from trainc.admission import companions
 from trainc.basics.jsonvalues import Json, JsonObject
@@ -23,6 +23,8 @@ from trainc.documents.load import load
 from trainc.findings import report
 from trainc.project.files import Kind
 from trainc.project.foreign import foreign
+
+pytestmark = thorough
 
 IMAGE = "registry.example.com/a:1"
 
@@ -90,7 +92,7 @@ ROLES: dict[str, tuple[int, Callable[[int], list[Json]]]] = {
 """Replicated jobs of a runtime, by what grows."""
 
 
-@pytest.mark.parametrize("kind", some(ROLES, 3))
+@pytest.mark.parametrize("kind", ROLES)
 def test_the_checks_of_four_times_the_items_take_about_four_times_the_work(kind: str) -> None:
     size, made = ROLES[kind]
     assert is_linear(lambda size: seconds(made(size)), size)
@@ -125,7 +127,6 @@ def test_the_variables_in_four_times_the_patches() -> None:
     assert is_linear(patched, 3)
 
 
-@thorough
 def test_the_volumes_with_two_sources_of_a_patched_job() -> None:
     def patched(count: int) -> float:
         volumes: list[Json] = [{"name": f"v{i}", "emptyDir": {}, "hostPath": {"path": "/a"}} for i in range(count)]

@@ -18,7 +18,7 @@ from growth import measure, warm_up
 from test_growth import is_linear
 
 from builders import binding, crd, role, runtime, trainjob, unbound_policy
-from effort import some, thorough
+from effort import thorough
 from trainc import Options, compile
 from trainc.admission.policy import policyset
 from trainc.admission.policy.documents import Stored
@@ -45,6 +45,8 @@ from trainc.policytests.run import run as run_tests
 from trainc.project.files import OWNED
 from trainc.schema import parse
 from trainc.schema.kinds import BUILT_IN
+
+pytestmark = thorough
 
 Files = Mapping[str, str]
 CONFIG = {"trainc.yaml": "environments: {prod: {}}\n"}
@@ -111,7 +113,6 @@ CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
 }
 
 
-@thorough
 @pytest.mark.parametrize("kind", CHANGES, ids=lambda kind: kind.__name__)
 def test_changes_of_four_times_the_items(kind: Callable[[int, str], Files]) -> None:
     size, code = CHANGES[kind]
@@ -170,7 +171,7 @@ PAIRS: dict[str, tuple[int, Callable[[int], str]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", some(PAIRS, 3))
+@pytest.mark.parametrize("kind", PAIRS)
 def test_two_lists_of_a_runtime(kind: str) -> None:
     size, text = PAIRS[kind]
 
@@ -223,7 +224,6 @@ def test_the_applications_of_many_namespaces() -> None:
     assert is_linear(seconds, 1000)
 
 
-@thorough
 def test_expected_failures_of_many_validations() -> None:
     """Each of them could be compared with each failure."""
 
@@ -292,7 +292,6 @@ def test_rules_of_items_beside_errors() -> None:
     assert is_linear(seconds, 2000)
 
 
-@thorough
 @pytest.mark.parametrize("kind", ["policies", "params", "companions"])
 def test_params_of_many_bindings(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each object could be in the keys of cached jobs for each policy, or compared with the name in each binding."""
@@ -349,7 +348,6 @@ FIELDS = {
 }
 
 
-@thorough
 @pytest.mark.parametrize("kind", FIELDS)
 def test_fields_of_many_patches(kind: str) -> None:
     """Each patch could be tried on each field that explain shows, or that is wrong."""
@@ -386,7 +384,6 @@ def test_params_of_which_none_has_the_version_of_the_policy() -> None:
     assert is_linear(seconds, 1000)
 
 
-@thorough
 def test_objects_in_versions_that_their_crd_does_not_have() -> None:
     """The finding on each could list all versions of the kind."""
 
@@ -497,7 +494,6 @@ def test_namespaces_without_jobs_and_files_of_jobs() -> None:
     assert is_linear(seconds, 3000)
 
 
-@thorough
 def test_claims_that_a_removed_jobset_may_have_had() -> None:
     """For each claim of a new JobSet, that one could be read again, with all of its claims."""
 
@@ -550,7 +546,7 @@ REPEATED: dict[str, tuple[str, Callable[[int], Files]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", some(REPEATED, 3))
+@pytest.mark.parametrize("kind", REPEATED)
 def test_a_long_text_that_each_error_names(kind: str) -> None:
     """Each could keep a copy of the text, or search it for secrets."""
     command, files = REPEATED[kind]

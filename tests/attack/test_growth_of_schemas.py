@@ -14,12 +14,14 @@ from growing_texts import numbered, one
 from test_growth import is_linear
 
 from builders import crd
-from effort import some
+from effort import thorough
 from trainc import Options, Source, compile
 from trainc.admission import rules
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.schema import formats, wording
 from trainc.schema.wording import LIST_KEYS, LIST_TYPE
+
+pytestmark = thorough
 
 EMBEDDED = "{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}"
 
@@ -86,7 +88,7 @@ PRODUCTS: dict[str, Callable[[int], JsonObject]] = {
 }
 
 
-@pytest.mark.parametrize("kind", some(PRODUCTS, 2))
+@pytest.mark.parametrize("kind", PRODUCTS)
 def test_items_times_many_parts_of_a_schema_are_limited(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They multiply: 10,000 items of 10,000 alternatives took minutes, and as many defaults gigabytes."""
 
