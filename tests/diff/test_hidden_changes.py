@@ -466,12 +466,16 @@ def test_the_last_job_of_a_namespace_that_trainc_yaml_no_longer_lists(project: s
     assert job.cluster[1].startswith(f"AppProject {project or 'trainc-prod'} no longer allows namespace a:")
 
 
-def test_a_removed_job_whose_project_is_replaced() -> None:
-    """Its Application keeps the project, without which Argo CD deletes nothing."""
+@pytest.mark.parametrize(
+    ("old", "new", "is_left"), [("", "ours", True), ("", "default", True), ("default", "ours", False)]
+)
+def test_a_removed_job_whose_project_is_replaced(old: str, new: str, is_left: bool) -> None:
+    """Its Application keeps the project, without which Argo CD deletes nothing. The project default always remains."""
     argocd = {"write": "deploy", "namespaces": ["*"]}
-    was, now = (options_of({"prod": {"argocd": argocd | more}}) for more in ({}, {"project": "ours"}))
+    was, now = (options_of({"prod": {"argocd": argocd | ({"project": name} if name else {})}}) for name in (old, new))
     (job,) = compare({**jobset("train", {}), **jobset("other", {})}, jobset("other", {}), now, earlier=was).jobs
-    assert job.cluster[1].startswith("AppProject trainc-prod no longer allows namespace a:")
+    assert ("AppProject trainc-prod no longer allows namespace a:" in " ".join(job.cluster)) is is_left
+    assert ("AppProject" in " ".join(job.cluster)) is is_left
 
 
 @pytest.mark.parametrize(

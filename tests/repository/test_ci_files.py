@@ -600,6 +600,7 @@ def test_the_base_is_not_guessed_in_a_shallow_clone(tmp_path: Path, job: str) ->
     head = git(root, "commit-tree", "-m", "merge", "-p", old, "-p", empty, "HEAD^{tree}")
     git(root, "branch", "target", new)
     git(root, "branch", "change", head)
+    git(root, "branch", "long", empty)
     git(tmp_path, "clone", "-q", "--depth", "3", "--no-single-branch", "-b", "change", root.as_uri(), "clone")
     git(tmp_path / "clone", "remote", "set-head", "origin", "target")
     sandbox.root = tmp_path / "clone"
@@ -607,7 +608,11 @@ def test_the_base_is_not_guessed_in_a_shallow_clone(tmp_path: Path, job: str) ->
     variables = {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "target"}
     (block,) = re.findall(r"(?ms)^```sh\n(.*?)^```$", PAGE)
     script = "\n".join(JOBS["init"]["script"]) if job == "init" else block.replace("origin/main", "origin/target")
-    assert sandbox.shell(script, **variables).returncode == (2 if job == "init" else 1)
+    for branch in ("long", "change"):  # the first one has no base in the clone
+        git(sandbox.root, "checkout", "-q", f"origin/{branch}")
+        done = sandbox.shell(script, **variables)
+        assert done.returncode == (2 if job == "init" else 1)
+        assert ("GIT_DEPTH" in done.stdout) is (job == "init")
     if job == "init":  # with merged results, GitLab names the base
         assert sandbox.shell(script, **variables, CI_MERGE_REQUEST_TARGET_BRANCH_SHA=new).returncode == 0
 

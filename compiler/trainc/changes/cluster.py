@@ -15,7 +15,7 @@ from trainc.changes.applications import Applications, application, project_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.findings.display import counted
-from trainc.gitops.argocd import has_own_project
+from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, sync_options
 from trainc.gitops.environment import cluster_of
 from trainc.gitops.runtime_resources import FOLDER
@@ -146,14 +146,16 @@ def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: S
 
 
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
-    """Yield a sentence if the same commit makes the AppProject forget what is removed."""
+    """Yield a sentence if the same commit makes the AppProject forget what is removed; never for ``default``."""
+    if was.argocd.project == DEFAULT or not later.argocd.deployment_folder:
+        return
     home = job.renamed_from or job.directory
     (_, project), _ = project_of(home.environment, was)
     if _may_stay(job, was, later):
         left = "the JobSet stays, and a running job continues" if job.old_name else "the objects stay in the cluster"
         effect = f"before it deletes the application, {left}"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
-    elif _may_leave_kinds(job, was, later):
+    elif _may_leave_kinds(job, was):
         kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
         effect = "before it deletes these objects, they stay in the cluster"
         yield f"AppProject {project} no longer allows {kinds}: if Argo CD applies it {effect}."
@@ -171,17 +173,15 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     home = job.renamed_from or job.directory
     (_, project), cluster = project_of(home.environment, was)
     if later.argocd.namespaces and ((later.argocd.namespace, project), cluster) == project_of(home.environment, later):
-        is_allowed = is_among(home.namespace, later.argocd.namespaces)
-    else:
-        is_allowed = not job.last_of_namespace
-    return not is_allowed and has_own_project(later)
+        return not is_among(home.namespace, later.argocd.namespaces)
+    return job.last_of_namespace
 
 
-def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
+def _may_leave_kinds(job: JobChange, was: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    return not is_kept and has_own_project(later) and any(kind != "JobSet" for kind in job.last_kinds)
+    return not is_kept and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from operator import add
 from typing import Final
 
 from msgspec import Struct
@@ -147,7 +146,7 @@ def suggest(name: str, candidates: Iterable[str], most: int = MOST_NAMES, *, by_
     matcher = SequenceMatcher(b=name.lower())
     near, best, pairs, words = "", _NEAR, _PAIRS * max(most, MOST_NAMES), {*_words(name)}
     parts = _parts(name.lower())
-    for text in nsmallest(_COMPARED, folded, key=lambda text: len(parts ^ _parts(text))):
+    for text in nsmallest(_COMPARED, folded, key=lambda text: (parts ^ _parts(text)).bit_count()):
         candidate = folded[text]
         matcher.set_seq1(text)
         if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:
@@ -174,9 +173,13 @@ def has_similar_words(name: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _parts(text: str) -> frozenset[str]:
-    """Return the letters of a text, and its pairs of neighbours."""
-    return frozenset(text).union(map(add, text, text[1:]))
+def _parts(text: str) -> int:
+    """Return the letters of a text, and its pairs of neighbours, as bits of a number."""
+    parts, before = 0, 0
+    for letter in map(ord, text):
+        parts |= 1 << letter % 1021 | 1 << (31 * before + letter) % 1021
+        before = letter
+    return parts
 
 
 def _words(name: str) -> list[str]:
