@@ -11,9 +11,7 @@ Only CI runs this file. docs/trust.md has the figures for sizes from 1,000 to 64
 from __future__ import annotations
 
 import math
-import random
 import re
-import string
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -271,21 +269,6 @@ def test_the_hint_for_a_name_of_many_words() -> None:
     assert time.process_time() - start < 1
     short = [f"torch-team{i}" for i in range(100)]
     assert suggest("troch-team7", [*short, "flux-team7"], by_words=True) == "did you mean 'torch-team7'?"
-
-
-def test_the_hints_for_many_wrong_names_among_many() -> None:
-    """Each wrong name of a document could be compared letter by letter with each right one."""
-    names = [f"volume-number-{i}" for i in range(400)]
-    start = time.process_time()
-    hints = [suggest(f"voluem-nubmer-{i}", names) for i in range(100)]
-    assert time.process_time() - start < 0.4
-    assert hints[17] == "did you mean 'volume-number-17'?"
-    letters = random.Random(1)
-    names = ["".join(letters.choices(string.ascii_lowercase, k=63)) for _ in range(400)]
-    start = time.process_time()
-    hints = [suggest(name[:5] + name[6:], names) for name in names]
-    assert time.process_time() - start < 0.8, "long names have as many pairs of letters"
-    assert hints[17] == f"did you mean '{names[17]}'?"
 
 
 def test_open_brackets_of_a_field_to_explain() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import Any
 
 import pytest
@@ -136,3 +137,17 @@ def test_suggest_compares_a_few_names_unless_told_otherwise() -> None:
     assert suggest("sweep-400x", names[1:]) == "did you mean 'sweep-400'?"
     assert suggest("sweep-400x", names) is None
     assert suggest("sweep-400x", names, len(names)) == "did you mean 'sweep-400'?"
+
+
+def test_a_hint_compares_few_of_many_similar_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document may have tens of thousands of wrong names."""
+    compared: list[str] = []
+
+    class Counted(SequenceMatcher[str]):
+        def ratio(self) -> float:
+            compared.append(str(self.a))
+            return super().ratio()
+
+    monkeypatch.setattr("difflib.SequenceMatcher", Counted)
+    assert suggest("voluem-nubmer-17", [f"volume-number-{i}" for i in range(400)]) == "did you mean 'volume-number-17'?"
+    assert 0 < len(compared) <= 8
