@@ -233,7 +233,7 @@ def _one_node(model: Model) -> Iterator[Finding]:
         set_here = as_object(model.trainer).keys() - {"numNodes", "numProcPerNode"}
         if model.trainer_set != model.pod_set(NODE) or counts_launchers(model) or not set_here:
             return
-        message = f"the only node is the launcher, so {' and '.join(sorted(set_here))} of spec.trainer are dropped"
+        message = f"the only node is the launcher, so no pod gets {' and '.join(sorted(set_here))} of spec.trainer"
         remedy = f"set the trainer's label on job {LAUNCHER}, not on job {NODE}, or request two nodes"
     document, field = (model.job, "trainer") if by_job else (model.runtime, "mlPolicy")
     yield known_bug(fix, document, existing(document.data, ("spec", field, "numNodes")), message, remedy)
