@@ -217,6 +217,20 @@ def test_one_node(fixes: tuple[str, ...], nodes: int, launchers: int) -> None:
     assert hostfile(made) == [f"j-node-0-{i}.j slots=1" for i in range(nodes)] + ["j-launcher-0-0.j slots=1"]
 
 
+@pytest.mark.parametrize(("sets", "warned"), [("image: example.com/own:1", True), ("numProcPerNode: 2", False)])
+def test_one_node_that_the_trainjob_does_not_configure(sets: str, warned: bool) -> None:
+    """The trainer's label is on job node, which has no pods, so nothing runs the image of the TrainJob."""
+    text = EXAMPLES["launcher-counts-as-node"].replace("numNodes: 1\n", f"numNodes: 1\n    {sets}\n")
+    label = (
+        "          metadata:\n            labels:\n              trainer.kubeflow.org/trainjob-ancestor-step: trainer\n"
+    )
+    assert (text.count(label), text.count(sets)) == (1, 1)
+    fixes = ("launcher-counts-as-node",)
+    assert "TC452" not in {code for code, *_ in findings(built(text, *fixes))}
+    on_node = text.replace(label, "").replace("        template:\n", f"        template:\n{label}", 1)
+    assert ("TC452" in {code for code, *_ in findings(built(on_node, *fixes))}) is warned
+
+
 @pytest.mark.parametrize(
     ("given", "parallelism", "fixes", "nodes"),
     [

@@ -222,13 +222,19 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
 
 
 def _one_node(model: Model) -> Iterator[Finding]:
-    """Warn if one node, of the TrainJob or of the runtime, becomes two hosts."""
+    """Warn if one node, of the TrainJob or of the runtime, becomes two hosts, or is not the one that it configures."""
     fix = "launcher-counts-as-node"
     by_job = model.num_nodes is not None
-    if (model.num_nodes if by_job else runtime_nodes(model)) != 1 or (model.fixed(fix) and nodes(model) == 1):
+    if (model.num_nodes if by_job else runtime_nodes(model)) != 1:
         return
     message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
     remedy = "enable fix 'mpi-num-nodes', too, or set spec.trainer.numNodes" if model.fixed(fix) else None
+    if model.fixed(fix) and nodes(model) == 1:
+        set_here = as_object(model.trainer).keys() - {"numNodes", "numProcPerNode"}
+        if model.trainer_set != model.pod_set(NODE) or counts_launchers(model) or not set_here:
+            return
+        message = f"the only node is the launcher, so no pod gets {' and '.join(sorted(set_here))} of spec.trainer"
+        remedy = f"set the trainer's label on job {LAUNCHER}, not on job {NODE}, or request two nodes"
     document, field = (model.job, "trainer") if by_job else (model.runtime, "mlPolicy")
     yield known_bug(fix, document, existing(document.data, ("spec", field, "numNodes")), message, remedy)
 
