@@ -187,10 +187,11 @@ DIFFERENCES = (
         "processes-unused",
         "PyTorchJob",
         r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
-        "`PET_NPROC_PER_NODE` of commands without torchrun, or with `--nproc-per-node`",
+        "`PET_NPROC_PER_NODE` of commands that do not name it, without torchrun, or with `--nproc-per-node`",
         "Nothing reads it.",
         lambda difference: (
-            "torchrun" not in (text := _text(difference.before)) or "nproc_per" in text.replace("-", "_")
+            "PET_NPROC_PER_NODE" not in (text := _text(difference.before))
+            and ("torchrun" not in text or "nproc_per" in text.replace("-", "_"))
         ),
     ),
     Entry(

@@ -653,3 +653,19 @@ def test_the_comment_beside_a_list_item_in_braces_is_kept() -> None:
 def test_a_copy_has_no_other_document_that_cannot_be_read(other: str) -> None:
     job = EARLIER + "  trainer: {image: a, numProcPerNode: auto}\n"
     assert "".join(files(f"{job}---\n{other}\n").values()) == job.replace(", numProcPerNode: auto", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "is_warned"),
+    [
+        ("[torchrun, --nproc-per-node=$(PET_NPROC_PER_NODE), a.py]", True),
+        ('[sh, -c, "torchrun --nproc_per_node $PET_NPROC_PER_NODE a.py"]', True),
+        ('[sh, -c, "accelerate launch --num_processes=${PET_NPROC_PER_NODE} a.py"]', True),
+        ("[torchrun, --nproc-per-node=2, a.py]", False),
+        ("[python, a.py]", False),
+    ],
+)
+def test_a_command_that_reads_the_number_of_processes_gets_a_warning(command: str, is_warned: bool) -> None:
+    text = JOB.format(name="a", more="").replace("[torchrun, --nproc-per-node=1]", command)
+    found = [finding.message for finding in import_documents([Source("old.yaml", text)]).findings]
+    assert any("nprocPerNode auto" in message for message in found) is is_warned

@@ -183,7 +183,9 @@ def _processes(old: Old, job: CommentedMap, replicas: Replicas) -> int:
     if value not in (None, "auto", "cpu", "gpu"):
         old.refuse(path, "nprocPerNode must be a number, auto, cpu or gpu")
     has_gpu = "gpu" in str(old.get(*replicas.container, "resources")).lower()
-    if (value == "cpu" or not has_gpu) and _TORCHRUN.search(replicas.text) and not _PROCESSES.search(replicas.text):
+    text = replicas.text
+    by_default = _TORCHRUN.search(text) is not None and _PROCESSES.search(text) is None
+    if (value == "cpu" or not has_gpu) and (by_default or "PET_NPROC_PER_NODE" in text):
         unit = "GPU" if has_gpu else "CPU that the pod requests, or one"
         message = f"nprocPerNode {value or 'auto'}: Trainer lets torchrun start a process per {unit}"
         command = "command" if old.get(*replicas.container, "command") else "args"
