@@ -15,7 +15,7 @@ thorough = pytest.mark.skipif(not THOROUGH, reason="takes seconds: only in CI, o
 
 def share(count: int) -> int:
     """Return how many of so many random cases to test."""
-    return count if THOROUGH else max(1, count // 5)
+    return count if THOROUGH else max(1, count // 8)
 
 
 def some(cases: Iterable[T], step: int) -> list[T]:

@@ -174,7 +174,7 @@ def has_similar_words(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _parts(text: str) -> int:
-    """Return the letters of a text, and its pairs of neighbours, as bits of a number."""
+    """Return the letters of a text, and its pairs of neighbours, as bits of a number, which are quicker than sets."""
     parts, before = 0, 0
     for letter in map(ord, text):
         parts |= 1 << letter % 1021 | 1 << (31 * before + letter) % 1021
