@@ -94,11 +94,6 @@ ALWAYS: frozenset[Kind] = frozenset(((JOBSET_GROUP, "JobSet"),))
 """Kinds that are always allowed: otherwise Argo CD would not remove the last JobSet, which would continue to run."""
 
 
-def has_own_project(settings: Settings) -> bool:
-    """Return whether render writes the AppProject of an environment."""
-    return bool(settings.argocd.deployment_folder) and settings.argocd.project != DEFAULT
-
-
 def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
     """Return the AppProjects, sorted by name; environments with the same name share one.
 

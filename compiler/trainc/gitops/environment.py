@@ -231,13 +231,14 @@ def left_running(
         single = not now.per_namespace
         remaining = {(each.namespace, single and each.plain) for each in made if each.kind == "JobSet"}
         lost: dict[str, Document] = {}
-        emitted = [each.identity for each in made]
-        for kind in ("JobSet", "RoleBinding"):  # what runs on, and who keeps rights
-            for old in no_longer_emitted(revision, tree.environment, (kind,), emitted, together[tree.environment]):
-                *_, folder, _ = old.source.name.split("/")
-                namespace = identify(old.data)[2]
-                if (namespace, single and folder) not in remaining and not is_among(namespace, still):
-                    lost.setdefault(namespace, old)
+        kinds = ("JobSet", "RoleBinding")  # what runs on, and who keeps rights
+        emitted = (each.identity for each in made)
+        gone = no_longer_emitted(revision, tree.environment, kinds, emitted, together[tree.environment])
+        for old in sorted(gone, key=lambda old: old.data["kind"] != "JobSet"):
+            *_, folder, _ = old.source.name.split("/")
+            namespace = identify(old.data)[2]
+            if (namespace, single and folder) not in remaining and not is_among(namespace, still):
+                lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):
             document, path = options.config_document, ("environments", options.environment)
             assert document is not None, "Argo CD's settings come from trainc.yaml"

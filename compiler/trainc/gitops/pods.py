@@ -67,8 +67,8 @@ def named_by_pods(jobset: JsonObject) -> frozenset[tuple[str, str]]:
         for source in sources:
             for field in source.keys() & _NAMING.keys():
                 reference = as_object(source[field])
-                names = (reference.get(key) for key in ("name", "secretName", "claimName"))
-                found.append((_NAMING[field], next(filter(None, names), None)))
+                name = reference.get("name") or reference.get("secretName") or reference.get("claimName")
+                found.append((_NAMING[field], name))
     return frozenset((kind, name) for kind, name in found if isinstance(name, str))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cached_property, partial
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -44,19 +44,21 @@ from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, job_name_path, run_of,
 from trainc.gitops.environment import left_by
 from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
 from trainc.gitops.naming import new_run_hint
-from trainc.gitops.pods import Summary, named_by_pods
+from trainc.gitops.pods import named_by_pods
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
-from trainc.pipeline.content import Job
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource, admit, has_rules
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
 from trainc.upstream import RUN
+
+if TYPE_CHECKING:
+    from trainc.pipeline.compile import Build
 
 RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
@@ -383,21 +385,18 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
-def deleted_in_use(
-    jobs: Iterable[Job], shared: Iterable[Summary], made: Set[Identity], options: Options
-) -> Iterator[Finding]:
+def deleted_in_use(build: Build, made: Set[Identity], options: Options) -> Iterator[Finding]:
     """Yield a warning for each object that the sync deletes, though pods of a JobSet that stays use it.
 
-    ``shared`` are the objects that the jobs share, ``made`` what all environments of the cluster have.
+    ``made`` are the objects of all environments of the cluster.
     """
     revision = options.base
     if revision is None:
         return
     tool = read_settings(revision.config, options.environment).tool  # with which the cluster has what is deleted
     deleted: dict[Identity, Document] = {}
-    jobs, shared = tuple(jobs), tuple(shared)
-    emitted = (each.identity for each in (*shared, *(one for job in jobs for one in job.summaries)))
-    homes = {each.namespace for each in shared}
+    emitted = (each.identity for each in build.summaries)
+    homes = {each.namespace for each in build.shared}
     for old in no_longer_emitted(revision, options.environment, _USED, emitted, made):
         stored = identify(operator_secret(old.data) if old.data["kind"] == "ExternalSecret" else old.data)
         *_, namespace, folder, _ = old.source.name.split("/")
@@ -408,7 +407,7 @@ def deleted_in_use(
             deleted[stored] = old
     users: dict[Identity, list[tuple[Document, str]]] = {}
     base = Base.of(revision, (options.environment,))
-    for job in jobs if deleted else ():
+    for job in build.jobs if deleted else ():
         for jobset in (each for each in job.summaries if each.kind == "JobSet"):
             before = base.emitted(*jobset.identity)
             for kind, name in named_by_pods(before.data) if before is not None else ():

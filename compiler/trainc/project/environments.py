@@ -30,7 +30,7 @@ from trainc.gitops.environment import (
 )
 from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
-from trainc.gitops.pods import Summary, summarize
+from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import option_path, read_settings, settings_of_all
 from trainc.inputs.source import Source
@@ -294,8 +294,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
             together = made_together(by_environment)
             yield from left_running(by_environment, together)
             for options, build in builds:
-                shared = (summarize(one.obj) for one in build.shared)
-                yield from deleted_in_use(build.jobs, shared, together[options.environment], options)
+                yield from deleted_in_use(build, together[options.environment], options)
 
 
 def unused_everywhere(
