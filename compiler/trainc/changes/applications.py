@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from trainc.basics import memo
 from trainc.changes.model import Directory
-from trainc.gitops.argocd import Tree
+from trainc.gitops.argocd import Project, project_of
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.flux import kustomization_name
 from trainc.inputs.settings import Settings, deployment_folders
@@ -34,15 +34,6 @@ ApplicationKey = tuple[str, str, str]
 def application_key(directory: Directory, settings: Settings) -> ApplicationKey:
     """Return tool, namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
     return settings.target, settings.tool.namespace, application(directory, settings)
-
-
-Project = tuple[tuple[str, str], tuple[str, str]]
-
-
-def project_of(environment: str, settings: Settings) -> Project:
-    """Return the AppProject of an environment, by namespace and name, and the cluster."""
-    found = Tree(environment, settings)
-    return (settings.argocd.namespace, found.project), found.cluster
 
 
 class Applications(Struct, frozen=True):

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from trainc.admission.update import IF_SUSPENDED
 from trainc.basics.differences import comparable
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
-from trainc.changes.applications import Applications, application, project_of
+from trainc.changes.applications import Applications, application
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.findings.display import counted
-from trainc.gitops.argocd import DEFAULT
+from trainc.gitops.argocd import Allowed, allowed_namespaces, project_of
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS, sync_options
 from trainc.gitops.environment import cluster_of
 from trainc.gitops.runtime_resources import FOLDER
@@ -70,15 +70,15 @@ def files_outside(chosen: Collection[Directory], tree: Tree) -> Tree:
 
 def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does."""
-    settings_of, projects = applications.settings_of, applications.projects
+    settings_of = applications.settings_of
     gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
     given_up, removed = _given_up(gone, applications), _removed_jobsets(gone, settings_of)
     by_argocd = {name: each for name, each in applications.now.items() if each.target == "argocd"}
-    sharing = {projects[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
+    allowed = allowed_namespaces(by_argocd)
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        key, of_removed = projects[environment], applications.settings_of_removed(job.renamed_from or job.directory)
-        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(key, sharing.get(key[:1])))
+        of_removed = applications.settings_of_removed(job.renamed_from or job.directory)
+        found = _sentences(job, own, of_removed, by_argocd.get(environment), allowed)
         if (job.application, namespace, job.name) in given_up:
             untrue = {Effect.CREATED: 1, Effect.RENAMED: 2 if job.name == job.old_name else 1}.get(job.effect, 0)
             found = (TAKEN, *found[untrue:])
@@ -115,17 +115,16 @@ def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[s
 
 
 def _sentences(
-    job: JobChange, settings: Settings, of_removed: Settings, later: Settings | None, sharing: Settings | None
+    job: JobChange, settings: Settings, of_removed: Settings, later: Settings | None, allowed: Allowed
 ) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
     ``settings`` are those that decide about the job, ``of_removed`` those about what it was renamed from, and ``later``
-    those of its environment after the change, if Argo CD still has it. If not, ``sharing`` are those of one with its
-    AppProject.
+    those of its environment after the change, if Argo CD still has it. ``allowed`` is what all AppProjects allow then.
     """
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job, settings)]
     if of_removed.target == "argocd":
-        found += _of_argocd(job, of_removed, later, sharing)
+        found += _of_argocd(job, of_removed, later, allowed)
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not settings.tool.automated and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
@@ -133,25 +132,29 @@ def _sentences(
     return tuple(found)
 
 
-def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: Settings | None) -> Iterator[str]:
+def _of_argocd(job: JobChange, was: Settings, later: Settings | None, allowed: Allowed) -> Iterator[str]:
     """Yield sentences about what only Argo CD has: an order in which it applies its own objects, and its options."""
     old, new = was.argocd.on_delete, (later or was).argocd.on_delete
     if old != new and job.last and _removes_jobset(job):
         effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
         yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
-    if (project := later or sharing) is not None:
-        yield from _of_project(job, was, project)
+    yield from _of_project(job, was, allowed)
     if not job.last:
         yield from job.pruned_later
 
 
-def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
-    """Yield a sentence if the same commit makes the AppProject forget what is removed; never for ``default``."""
-    if was.argocd.project == DEFAULT or not later.argocd.deployment_folder:
-        return
+def _of_project(job: JobChange, was: Settings, allowed: Allowed) -> Iterator[str]:
+    """Yield a sentence if the same commit makes the AppProject forget what is removed.
+
+    Argo CD deletes nothing that the AppProject does not allow. One that is removed remains until its Applications are
+    gone.
+    """
     home = job.renamed_from or job.directory
-    (_, project), _ = project_of(home.environment, was)
-    if _may_stay(job, was, later):
+    key, cluster = project_of(home.environment, was)
+    if key not in allowed:
+        return
+    _, project = key
+    if _is_deleted(job, was) and not is_among(home.namespace, allowed[key].get(cluster, ())):
         left = "the JobSet stays, and a running job continues" if job.old_name else "the objects stay in the cluster"
         effect = f"before it deletes the application, {left}"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
@@ -161,20 +164,10 @@ def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]
         yield f"AppProject {project} no longer allows {kinds}: if Argo CD applies it {effect}."
 
 
-def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
-    """Return whether the same commit makes the AppProject forget the namespace of a removed job, or of shared objects.
-
-    Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
-    jobs.
-    """
+def _is_deleted(job: JobChange, was: Settings) -> bool:
+    """Return whether Argo CD deletes the JobSet of a job, or the shared objects of a namespace."""
     is_removed = _removes_jobset(job) or (job.directory.job == FOLDER and job.effect is Effect.DELETED)
-    if not is_removed or was.argocd.on_delete != "stop":
-        return False
-    home = job.renamed_from or job.directory
-    (_, project), cluster = project_of(home.environment, was)
-    if later.argocd.namespaces and ((later.argocd.namespace, project), cluster) == project_of(home.environment, later):
-        return not is_among(home.namespace, later.argocd.namespaces)
-    return job.last_of_namespace
+    return is_removed and was.argocd.on_delete == "stop"
 
 
 def _may_leave_kinds(job: JobChange, was: Settings) -> bool:

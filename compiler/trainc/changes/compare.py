@@ -17,7 +17,7 @@ from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.applications import Applications, project_of
+from trainc.changes.applications import Applications
 from trainc.changes.cluster import IGNORED, with_sentences
 from trainc.changes.model import (
     Difference,
@@ -49,6 +49,7 @@ from trainc.documents.classify import group_and_kind
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
+from trainc.gitops.argocd import project_of
 from trainc.gitops.base import SYNC_OPTIONS, sync_options
 from trainc.gitops.keys import operator_secret
 from trainc.gitops.naming import MODE, next_run
@@ -91,7 +92,6 @@ def compare(
     ours: set[str] = set()
     applications = Applications.of(old, new, settings, settings if earlier is None else earlier)
     settings_of, projects = applications.settings_of, applications.projects
-    namespaces = {(projects[each.environment], each.namespace) for each in new}
     kinds = {(projects[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
@@ -110,8 +110,7 @@ def compare(
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
             project, last = project_of(directory.environment, settings_of[directory]), applications.removes(directory)
             last_kinds = tuple(sorted(kind for kind in gone if (project[0], kind.lower()) not in kinds))
-            last_of_namespace = (project, directory.namespace) not in namespaces
-            jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
+            jobs.append(replace(job, last=last, last_kinds=last_kinds))
             findings += found
     beside = {each: applications.name(each) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
@@ -415,7 +414,6 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         objects=(*objects, *other.objects),
         before=other.before,
         last=other.last,
-        last_of_namespace=other.last_of_namespace,
         last_kinds=other.last_kinds,
         claims=other.claims,
         pruned_later=other.pruned_later,

@@ -118,11 +118,11 @@ class JobChange(Struct, frozen=True):
 
     ``old_name`` and ``name`` are those of the JobSet, empty without one. ``application`` is the one that syncs it,
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
-    application has no other directory. ``last_of_namespace``: nor has the namespace, in all environments of the
-    AppProject. ``last_kinds`` are the kinds of removed objects of which these environments have no others. ``had_ttl``:
-    its TTL may have deleted the JobSet. ``claims`` are those that are deleted with the old JobSet. ``pruned_later``
-    has sentences about removed objects. ``only_waiting``: Kueue refuses the change, unless the JobSet waits in its
-    queue. ``runtime`` is the runtime's file, ``queue`` Kueue's; both may be empty.
+    application has no other directory. ``last_kinds`` are the kinds of removed objects that no environment of the
+    AppProject has any more. ``had_ttl``: its TTL may have deleted the JobSet. ``claims`` are those that are deleted
+    with the old JobSet. ``pruned_later`` has sentences about removed objects. ``only_waiting``: Kueue refuses the
+    change, unless the JobSet waits in its queue. ``runtime`` is the runtime's file, ``queue`` Kueue's; both may be
+    empty.
     """
 
     directory: Directory
@@ -143,7 +143,6 @@ class JobChange(Struct, frozen=True):
     replicated_jobs: tuple[ReplicatedJob, ...] = ()
     renamed_from: Directory | None = None
     last: bool = False
-    last_of_namespace: bool = False
     last_kinds: tuple[str, ...] = ()
     had_ttl: bool = False
     only_waiting: bool = False

@@ -33,7 +33,7 @@ from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
-from trainc.gitops.argocd import DEFAULT
+from trainc.gitops.argocd import DEFAULT, Tree
 from trainc.gitops.environment import destination_of
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
@@ -400,7 +400,7 @@ def _moved(
         {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
     )
     # Argo CD deletes nothing that the AppProject of the same commit does not allow.
-    tool, allowed = now.argocd, now.argocd.namespaces or tuple(now.namespaces.get(each, each) for each in current)
+    tool, allowed = now.argocd, Tree(name, now).allowed_namespaces
     limited = now.target == "argocd" and bool(tool.deployment_folder) and tool.project != DEFAULT
     # With one Application per job, no other folder has that of the job that is called like this folder.
     remaining = {application_key(Directory(name, now.namespaces.get(each, each), each), now) for each in current}

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.data import load_text
+from trainc.gitops.base import SYNC_OPTIONS
 from trainc.gitops.pods import Summary
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Hydrator, Settings, in_repository
@@ -72,8 +73,12 @@ class Tree(Struct, frozen=True):
 
     @property
     def allowed_namespaces(self) -> tuple[str, ...]:
-        """The namespaces in trainc.yaml, or else those with jobs."""
-        return self.settings.argocd.namespaces or self.namespaces
+        """The patterns of namespaces in trainc.yaml, or else all.
+
+        A list of those with jobs would lose a namespace in the commit that removes its last job. Argo CD deletes
+        nothing that the project does not allow, so the job would continue to run.
+        """
+        return self.settings.argocd.namespaces or ("*",)
 
 
 # The AppProjects, which limit the Applications of jobs.
@@ -106,6 +111,31 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
     return tuple(_project(namespace, name, found) for (namespace, name), found in sorted(sharing.items()))
 
 
+Project = tuple[tuple[str, str], tuple[str, str]]
+"""An AppProject, by namespace and name, and one of its clusters."""
+
+Allowed = Mapping[tuple[str, str], Mapping[tuple[str, str], tuple[str, ...]]]
+"""The patterns of namespaces that an AppProject allows in each of its clusters."""
+
+
+def project_of(environment: str, settings: Settings) -> Project:
+    """Return the AppProject of an environment, and the cluster."""
+    found = Tree(environment, settings)
+    return (settings.argocd.namespace, found.project), found.cluster
+
+
+def allowed_namespaces(settings_of: Mapping[str, Settings]) -> Allowed:
+    """Return what each AppProject allows that ``trainc render`` writes for some environments."""
+    found: dict[tuple[str, str], dict[tuple[str, str], tuple[str, ...]]] = {}
+    for environment, settings in settings_of.items():
+        written = settings.target == "argocd" and settings.argocd.deployment_folder
+        if written and settings.argocd.project != DEFAULT:
+            project, cluster = project_of(environment, settings)
+            clusters = found.setdefault(project, {})
+            clusters[cluster] = (*clusters.get(cluster, ()), *Tree(environment, settings).allowed_namespaces)
+    return found
+
+
 def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     environments = ", ".join(tree.environment for tree in trees)
     # Argo CD matches clusters, such as IPv6 addresses, with the globs of AppProjects.
@@ -118,13 +148,17 @@ def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
         "destinations": [{key: value, "namespace": each} for key, value, each in sorted(destinations)],
         "namespaceResourceWhitelist": [{"group": group, "kind": kind} for group, kind in sorted(kinds)],
     }
-    created = {each for tree in trees if tree.settings.create_namespace for each in tree.allowed_namespaces}
+    creating = [tree for tree in trees if tree.settings.create_namespace]
+    created = {each for tree in creating for each in tree.settings.argocd.namespaces or tree.namespaces}
     if created:
         rules: list[Json] = [{"group": "", "kind": "Namespace", "name": each} for each in sorted(created)]
         spec["clusterResourceWhitelist"] = rules
-    # Before the ApplicationSets: one without its project fails, and Argo CD retries it only minutes later.
-    first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
-    metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
+    # Before the ApplicationSets: one without its project fails, and Argo CD retries it only minutes later. Nor is an
+    # Application deleted without its project, which the finalizer keeps until then (finalizeProjectDeletion). Without
+    # PruneLast, a sync would wait for that before it applies the ApplicationSet with another project (all measured).
+    annotations: JsonObject = {"argocd.argoproj.io/sync-wave": "-1", SYNC_OPTIONS: "PruneLast=true"}
+    last: list[Json] = ["resources-finalizer.argocd.argoproj.io"]
+    metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": annotations, "finalizers": last}
     return {"apiVersion": ARGOCD_API, "kind": "AppProject", "metadata": metadata, "spec": spec}
 
 

@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
-from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME, Tree
+from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME, allowed_namespaces, project_of
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
@@ -207,47 +207,39 @@ def made_together(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
 def left_running(
     by_environment: Sequence[tuple[Options, Collection[Summary]]], together: Mapping[str, Set[Identity]]
 ) -> Iterator[Finding]:
-    """Yield a warning for each namespace in which something is removed and that its AppProject no longer allows.
+    """Yield a warning for each namespace in which something is removed and that argocd.namespaces no longer lists.
 
     ``together`` comes from ``made_together``. Argo CD deletes nothing there once it has applied the AppProject, which
-    was first in each case that was tried. Applications that are removed keep the AppProject of the base.
+    was first in each case that was tried.
     """
-    trees = [Tree.of(options.environment, options.settings, made, ()) for options, made in by_environment]
-    projects = [(tree.settings.argocd.namespace, tree.project, tree.cluster) for tree in trees]
-    namespaces: dict[object, list[str]] = {}
-    for key, tree in zip(projects, trees, strict=True):
-        namespaces.setdefault(key, []).extend(tree.allowed_namespaces)
-    allowed = {key: tuple(found) for key, found in namespaces.items()}
-    for (options, made), tree in zip(by_environment, trees, strict=True):
-        revision = options.base
-        was = _settings_of_all(revision.config).get(options.environment) if revision is not None else None
-        if revision is None or was is None or not was.target == options.settings.target == "argocd":
+    allowed = allowed_namespaces({options.environment: options.settings for options, _ in by_environment})
+    for options, made in by_environment:
+        revision, environment = options.base, options.environment
+        was = _settings_of_all(revision.config).get(environment) if revision is not None else None
+        if revision is None or was is None or was.target != "argocd" or was.argocd.on_delete != "stop":
             continue
-        now, stops = options.settings.argocd, was.argocd.on_delete == "stop" and was.argocd.project != DEFAULT
-        if not stops or not now.deployment_folder or now.namespace != was.argocd.namespace:  # the old project goes last
+        project, _ = project_of(environment, was)
+        _, cluster = project_of(environment, options.settings)
+        if project not in allowed:
             continue
-        project = Tree(options.environment, was).project
-        still = allowed.get((now.namespace, project, tree.cluster), ())
-        single = not now.per_namespace
+        still, single = allowed[project].get(cluster, ()), not options.settings.argocd.per_namespace
         remaining = {(each.namespace, single and each.plain) for each in made if each.kind == "JobSet"}
         lost: dict[str, Document] = {}
         kinds = ("JobSet", "RoleBinding")  # what runs on, and who keeps rights
         emitted = (each.identity for each in made)
-        gone = no_longer_emitted(revision, tree.environment, kinds, emitted, together[tree.environment])
+        gone = no_longer_emitted(revision, environment, kinds, emitted, together[environment])
         for old in sorted(gone, key=lambda old: old.data["kind"] != "JobSet"):
             *_, folder, _ = old.source.name.split("/")
             namespace = identify(old.data)[2]
             if (namespace, single and folder) not in remaining and not is_among(namespace, still):
                 lost.setdefault(namespace, old)
         for namespace, old in sorted(lost.items()):
-            document, path = options.config_document, ("environments", options.environment)
+            document, path = options.config_document, ("environments", environment)
             assert document is not None, "Argo CD's settings come from trainc.yaml"
             left = "jobs running" if old.data["kind"] == "JobSet" else "RoleBindings"
             effect = f"Argo CD may leave its removed {left}"
-            message = f"AppProject {project} no longer allows namespace {namespace}: {effect}"
-            hint = f"list {namespace} in argocd.namespaces of {options.environment} in a commit that is applied before"
-            if project != tree.project:
-                hint = "remove them in a commit that is applied before"
+            message = f"AppProject {project[1]} no longer allows namespace {namespace}: {effect}"
+            hint = f"remove {namespace} from argocd.namespaces of {environment} in a later commit"
             related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
             yield report("TC616", document, existing(document.data, path), message, hint=hint, related=related)
 

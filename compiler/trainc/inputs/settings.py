@@ -201,7 +201,7 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
         tuple[NamespacePattern, ...],
         Meta(
             min_length=1,  # as for jobs
-            description="The namespaces that the AppProject allows; * is any text. Default: those with jobs.",
+            description="The namespaces that the AppProject allows; * is any text. Default: all.",
         ),
     ] = ()
 
