@@ -93,6 +93,7 @@ NEEDED = {
     "flux-scripts": "flux/plain",
     "snapshot": "runtimes/control-character",
     "input": "metadata/generate-name",
+    "finalizers": "patches/finalizers-twice",
     "one-finding": "metadata/runtime-label-key-empty",
 }
 """A case for each entry but memory, which has none: upstream must not be asked."""
