@@ -456,6 +456,16 @@ def test_without_a_data_set_the_runtimes_is_used() -> None:
     ]
 
 
+def test_a_data_set_that_no_job_gets() -> None:
+    """Without its label, the initializer gets nothing of the TrainJob."""
+    label = f"            labels:\n              {ANCESTOR_LABEL}: dataset-initializer\n"
+    names = ("torchtune-dataset-args", "cache-dataset-mount")
+    made, refused = (built(example(name).replace(label, "            labels: {}\n"), name) for name in names)
+    assert "STORAGE_URI" not in str([one.data for one in made.objects])
+    assert "TC824" in {f.code for f in made.findings}
+    assert ("TC306", "error") in {(f.code, f.severity) for f in refused.findings}
+
+
 def test_the_page_is_current() -> None:
     spec = importlib.util.spec_from_file_location("fixes_page", ROOT / "compiler" / "tools" / "fixes.py")
     assert spec is not None
