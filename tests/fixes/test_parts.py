@@ -275,13 +275,19 @@ GANGS = [
     ),
     (one("server", count=2, replicas=2) + one("node", label="trainer"), 7, {"server", "node"}, True),
     (one("monitor") + one("data") + one("node", COMPLETE % "data", "trainer"), 3, {"node"}, True),
-    (one("node", label="trainer") + one("report", COMPLETE % "node"), 3, {"node", "report"}, True),
+    (one("node", label="trainer") + one("report", COMPLETE % "node"), 3, {"node"}, True),
+    (
+        one("node") + one("launcher", READY % "node", "trainer") + one("report", COMPLETE % "launcher"),
+        1,
+        {"node", "launcher"},
+        True,
+    ),
     (
         one("z", count=4)
         + one("a", COMPLETE % "z", count=2)
         + one("launcher", f"{READY % 'z'}, {READY % 'a'}", "trainer"),
         4,
-        {"z", "a", "launcher"},
+        {"z"},
         True,
     ),
 ]
