@@ -275,13 +275,19 @@ GANGS = [
     ),
     (one("server", count=2, replicas=2) + one("node", label="trainer"), 7, {"server", "node"}, True),
     (one("monitor") + one("data") + one("node", COMPLETE % "data", "trainer"), 3, {"node"}, True),
-    (one("node", label="trainer") + one("report", COMPLETE % "node"), 3, {"node", "report"}, True),
+    (one("node", label="trainer") + one("report", COMPLETE % "node"), 3, {"node"}, True),
+    (
+        one("node") + one("launcher", READY % "node", "trainer") + one("report", COMPLETE % "launcher"),
+        1,
+        {"node", "launcher"},
+        True,
+    ),
     (
         one("z", count=4)
         + one("a", COMPLETE % "z", count=2)
         + one("launcher", f"{READY % 'z'}, {READY % 'a'}", "trainer"),
         4,
-        {"z", "a", "launcher"},
+        {"z"},
         True,
     ),
 ]
@@ -454,6 +460,16 @@ def test_without_a_data_set_the_runtimes_is_used() -> None:
         "dataset.source=parquet",
         "dataset.data_dir=/workspace/dataset/data",
     ]
+
+
+def test_a_data_set_that_no_job_gets() -> None:
+    """Without its label, the initializer gets nothing of the TrainJob."""
+    label = f"            labels:\n              {ANCESTOR_LABEL}: dataset-initializer\n"
+    names = ("torchtune-dataset-args", "cache-dataset-mount")
+    made, refused = (built(example(name).replace(label, "            labels: {}\n"), name) for name in names)
+    assert "STORAGE_URI" not in str([one.data for one in made.objects])
+    assert "TC824" in {f.code for f in made.findings}
+    assert ("TC306", "error") in {(f.code, f.severity) for f in refused.findings}
 
 
 def test_the_page_is_current() -> None:

@@ -12,6 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
+from trainc.plugins.jobset import INITIALIZERS
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.upstream import (
@@ -33,11 +34,20 @@ COUNTS: Final = ("numNodes", "numProcPerNode")
 
 
 def check_ancestors(model: Model) -> Iterator[Finding]:
-    """Yield a finding for each misspelt label of the runtime, or a warning if no job has the trainer's label."""
+    """Yield a finding for each misspelt label of the runtime, or else a warning for each label that no job has."""
     found = list(misspelt(model))
     yield from found
-    if not found and model.trainer_set is None and _drops(model):
+    if found:
+        return
+    if model.trainer_set is None and _drops(model):
         yield _missing_label(model)
+    labels = {pod_set.ancestor for pod_set in model.pod_sets}
+    for role, field in INITIALIZERS.items():
+        has_job, given = model.pod_set(role) is not None, get(model.job.data, "spec", "initializer", field)
+        if has_job and role not in labels and given is not None:
+            message = f"no job has the label {ANCESTOR_LABEL}: {role}, so spec.initializer.{field} is dropped"
+            hint = f"add it to template.metadata.labels of replicated job {role!r}"
+            yield report("TC824", model.runtime, existing(model.runtime.data, JOBS), message, hint=hint)
 
 
 def misspelt(model: Model) -> Iterator[Finding]:

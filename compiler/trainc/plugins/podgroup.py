@@ -63,8 +63,8 @@ def check_members(model: Model) -> Iterator[Finding]:
     several = (pod_set for pod_set in model.pod_sets if pod_set.count > 1)
     if found.outside:
         message = (
-            "minMember counts all pods of the JobSet, including those that start only when the initializers are"
-            " complete: the gang can never be satisfied"
+            "minMember counts all pods of the JobSet, including those that start only when others are complete: the"
+            " gang can never be satisfied"
         )
     elif len(found.counted) < len(model.pod_sets):
         message = (
@@ -113,7 +113,7 @@ def ungrouped(model: Model) -> frozenset[str]:
 # The gang: the pods that must be scheduled at once.
 #
 # A gang is satisfied when minMember of its pods exist and fit. Pods that are created only when others are ready, or
-# complete, can never be counted with those others.
+# complete, can never be counted with those others. The coscheduling plugin (v0.34) does not count pods that have ended.
 
 IN_ORDER = "InOrder"
 READY = "Ready"
@@ -133,7 +133,7 @@ def gang(model: Model) -> Gang:
 
     Pod sets without pods are ready, and complete, as soon as they exist: no gang starts with them.
     """
-    ready, before = _waits(model)
+    ready, before, ended = _waits(model)
     names = [*before]
     with_pods = [pod_set for pod_set in model.pod_sets if pod_set.count > 0]
     trainer = next((each for each in with_pods if each.ancestor == TRAINER), with_pods[-1] if with_pods else None)
@@ -145,11 +145,13 @@ def gang(model: Model) -> Gang:
     together = before[start]
     members = sum(1 << index for index, name in enumerate(names) if before[name] == together)
     counted = frozenset(names[index] for index in ones(members))
-    return Gang(counted, frozenset(name for name in names if name not in counted and not before[name] & members))
+    later = sum(1 << index for index, name in enumerate(names) if before[name] & members)
+    joining = {name for name in names if before[name] & members and not ended[name] & (members | later)}
+    return Gang(counted, frozenset(names) - counted - joining)
 
 
-def _waits(model: Model) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for.
+def _waits(model: Model) -> tuple[Mapping[str, int], Mapping[str, int], Mapping[str, int]]:
+    """Return for each job the jobs whose readiness it waits for, all that it waits for, and those whose end it awaits.
 
     The bits of a number are the positions of jobs, since each may wait for all before it. In place of jobs without
     pods are those for which they wait themselves.
@@ -159,23 +161,26 @@ def _waits(model: Model) -> tuple[Mapping[str, int], Mapping[str, int]]:
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
     ready: dict[str, int] = {}
     before: dict[str, int] = {}
+    ended: dict[str, int] = {}
     for job in model.jobs:
         name = str(job.get("name"))
         waits = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
         awaited = others = positions[name] - 1 if in_order else 0
-        inherited = 0
+        inherited = over = 0
         for other, status in waits.items():
             if other not in before:  # JobSet refuses it
                 continue
             others |= positions[other] | before[other]
+            over |= ended[other]
             if status != READY:
+                over |= positions[other]
                 awaited &= ~positions[other]
             elif positions[other] & empty:
                 inherited |= ready[other]
             else:
                 awaited |= positions[other]
-        ready[name], before[name] = awaited & ~empty | inherited, others & ~empty
-    return ready, before
+        ready[name], before[name], ended[name] = awaited & ~empty | inherited, others & ~empty, over & ~empty
+    return ready, before, ended
 
 
 def ones(bits: int) -> Iterator[int]:
