@@ -236,6 +236,22 @@ def test_a_name_with_which_flux_reads_nothing_is_an_error(names: tuple[str, ...]
     assert "a name that Flux refuses" not in output, output
 
 
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (f"/{ROOT}/out/** working-tree-encoding=ASCII//TRANSLIT", 1),
+        ("[attr]ours ident\n*.yaml ours", 1),
+        (f"*.ps1 working-tree-encoding=UTF-16\n* ident\n/{ROOT}/** -ident", 0),
+    ],
+)
+def test_an_attribute_with_which_flux_reads_other_bytes_is_an_error(line: str, status: int, root: Path) -> None:
+    (root.parent / ".gitattributes").write_text(line + "\n")
+    commit(root.parent)
+    for command in (("validate", "--base", "HEAD^"), ("render", "--check")):
+        found, output = run(*command)
+        assert (found, output.count("error[TC903]: by an attribute of git")) == (status, status), output
+
+
 def test_a_path_so_long_that_nothing_of_the_repository_is_read_is_an_error(root: Path) -> None:
     for folder in ("jobs/a", "out/prod/a/one"):
         for length in (3500, 3501):

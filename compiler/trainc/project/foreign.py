@@ -21,9 +21,11 @@ from msgspec import UNSET
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object
 from trainc.findings import Finding, Severity
+from trainc.findings.display import counted
 from trainc.inputs.settings import Settings, read_settings
 from trainc.project.config import UNMANAGED
 from trainc.project.files import Kind, about
+from trainc.project.links import top_of
 from trainc.project.names import OUT, all_parents, is_output, is_placed, parents
 from trainc.project.write import Plan, is_temporary, ours_among
 
@@ -50,7 +52,20 @@ def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, conf
     others = [name for name in rest if name not in own and name not in unread]
     ours, more = ours_among(os.fspath(root), filter(is_placed, others))
     own.update(ours, filter(is_temporary, others))
-    return tuple(foreign(there, own, unmanaged(config), {**unread, **more}, kept_applications(config, root)))
+    changed = _with_other_content(root, own)
+    return (*changed, *foreign(there, own, unmanaged(config), {**unread, **more}, kept_applications(config, root)))
+
+
+def _with_other_content(root: Path, own: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding if Flux, which knows no attributes of git, may read other content of trainc's files."""
+    from trainc.project.git import with_other_content
+
+    if own and top_of(root) is not None and (found := with_other_content(root, sorted(own))):
+        more = f", as {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
+        message = f"by an attribute of git, its checkout may have other content than is committed{more}"
+        yield _finding(
+            found[0], message, hint="remove working-tree-encoding and ident of such files from .gitattributes"
+        )
 
 
 def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[[str], str]:

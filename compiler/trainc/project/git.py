@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -74,6 +74,22 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
         return {name: kind for _, kind, name in entries_in_index(root, folder)}
     except RevisionError:
         return None
+
+
+def with_other_content(root: Path, names: Iterable[str]) -> list[str]:
+    """Return the files that attributes of git, but those of line ends, let it check out with other content.
+
+    None without git, or in a repository that git does not read.
+    """
+    prefix, unchanged = prefix_of(root), (b"unspecified", b"unset")
+    with suppress(RevisionError), TemporaryFile() as paths:
+        paths.write(b"\0".join(os.fsencode(prefix + name) for name in names))
+        paths.seek(0)
+        done = run(root, ("check-attr", "-z", "--stdin", "working-tree-encoding", "ident"), paths.fileno())
+        fields = done.stdout.split(b"\0")
+        found = {name for name, value in zip(fields[::3], fields[2::3], strict=False) if value not in unchanged}
+        return sorted(os.fsdecode(name)[len(prefix) :] for name in found)
+    return []
 
 
 def index_below(folder: Path) -> dict[str, Kind] | None:
