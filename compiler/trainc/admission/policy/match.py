@@ -217,6 +217,7 @@ def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> 
 
 _NAMESPACE: Path = ("metadata", "namespace")
 _PARAMS_HINT = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
+_FAIL_HINT = "add the params to policies/, or set failurePolicy: Fail in the policy"
 
 
 class ConfigurationError(Exception):
@@ -279,10 +280,15 @@ def doubts(policy: Stored, binding: Stored, cluster: Cluster) -> Iterator[tuple[
     try:
         namespaced = scope(policy, cluster)
     except ConfigurationError:
-        return  # it denies
+        if policy.ignores_failures:  # otherwise, it denies
+            yield "the kind of its params is unknown", "correct paramKind, or pass its CRD with --crd-dir"
+        return
     namespace = str(reference.get("namespace") or "") or None
-    if reference.get("parameterNotFoundAction") != "Deny" and not _select(policy, reference, namespace, cluster):
-        yield "its params were not found", _PARAMS_HINT
+    if not _select(policy, reference, namespace, cluster):
+        if reference.get("parameterNotFoundAction") != "Deny":
+            yield "its params were not found", _PARAMS_HINT
+        elif policy.ignores_failures:
+            yield "its params were not found", _FAIL_HINT
     if namespaced is None and namespace is None and not all_kinds(split_version(param_kind(policy)[0])[0]):
         yield "trainc has no schema of its params, which may be in a namespace or not", "pass their CRD with --crd-dir"
 
