@@ -198,6 +198,12 @@ TRIAL: Final = 200
 KEY: Final = 25
 """The work of a key of an item in a list of type map."""
 
+COMPILING: Final = 50
+"""The work of compiling an instruction of a pattern."""
+
+_REFUSED: Final = 250_000
+"""The instructions of a pattern that is refused: some are so only once they need too much memory."""
+
 CHARACTER: Final = 10
 """The work of a character in the text of an error, which may hold much of the schema, or a long key, for each item."""
 
@@ -235,9 +241,11 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
 
 
 def size_of(pattern: str) -> int:
-    """Return the number of instructions of a pattern, 0 for those of the package and those that Go refuses."""
-    compiled = None if pattern in packaged() else _compiled(pattern)
-    return 0 if compiled is None else int(compiled.programsize)
+    """Return the number of instructions of a pattern, 0 for those of the package."""
+    if pattern in packaged():
+        return 0
+    compiled = _compiled(pattern)
+    return _REFUSED if compiled is None else int(compiled.programsize)
 
 
 def _compiled(pattern: str) -> Any:
