@@ -44,6 +44,19 @@ def test_defaults_do_not_multiply_without_limit(count: int, codes: list[str]) ->
     assert [finding.code for finding in build.findings if finding.code != "TC014"] == codes
 
 
+@pytest.mark.parametrize(("last", "codes"), [(5, []), (6, ["TC012"])])
+def test_the_patterns_of_all_crds_have_a_limit(last: int, codes: list[str]) -> None:
+    """Each of a few characters may take a second to compile."""
+
+    def patterns(kind: str, count: int) -> str:
+        fields = {f"p{number}": {"type": "string", "pattern": "x{1000}" * 996} for number in range(count)}
+        return crd(kind, f"properties: {{spec: {json.dumps({'type': 'object', 'properties': fields})}}}")
+
+    kinds = Source("crds.yaml", f"{patterns('One', 5)}---\n{patterns('Two', last)}")
+    build = compile([], Options(crds=(kinds,)))
+    assert [finding.code for finding in build.findings if finding.code != "TC014"] == codes
+
+
 def test_every_format_is_recorded() -> None:
     recorded = {form.replace("-", "") for form in TEXTS} | {"datetime", "password"}
     assert recorded == set(FORMATS)

@@ -24,7 +24,8 @@ from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.reporting import MOST_NAMES, report_fault, secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, admit
-from trainc.schema.definitions import KIND, Definition, define
+from trainc.schema.definitions import KIND, TOO_LARGE, Definition, define
+from trainc.schema.formats import MOST_WORK
 from trainc.schema.kinds import BUILT_IN, KINDS, GroupKind, Registry, all_kinds, split_version
 from trainc.schema.structural import difference
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
@@ -56,7 +57,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     """
     given = tuple(document for document in documents if document.data["kind"] not in _OWN)
     loaded, unreadable = read_definitions(crds)
-    definitions = [(d, _definition(d)) for d in (*loaded, *given) if _is_definition(d)]
+    definitions = tuple(_defined(document for document in (*loaded, *given) if _is_definition(document)))
     registry, twice = _registry(definitions)
     findings = [*unreadable, *twice]
     for document, definition in definitions:
@@ -84,6 +85,15 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
 
 
 _definition: Final[Callable[[Document], Definition]] = while_alive(lambda document: define(document.data))
+
+
+def _defined(documents: Iterable[Document]) -> Iterator[tuple[Document, Definition]]:
+    """Yield CRDs with what they define, and once their patterns together are too large, with an error."""
+    work = 0
+    for document in documents:
+        definition = _definition(document) if work <= MOST_WORK else TOO_LARGE
+        work += definition.work
+        yield document, definition if work <= MOST_WORK else TOO_LARGE
 
 
 def _is_definition(document: Document) -> bool:

@@ -198,6 +198,12 @@ TRIAL: Final = 200
 KEY: Final = 25
 """The work of a key of an item in a list of type map."""
 
+COMPILING: Final = 50
+"""The work of compiling an instruction of a pattern."""
+
+_TOO_LARGE: Final = 1_000_000
+"""The instructions that a pattern counts as if it needs too much memory, which takes as long to find out."""
+
 CHARACTER: Final = 10
 """The work of a character in the text of an error, which may hold much of the schema, or a long key, for each item."""
 
@@ -231,17 +237,19 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
         search = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search
         return lambda text: search(text) is not None
     compiled = _compiled(pattern)
-    return None if compiled is None else lambda text: compiled.search(text) is not None
+    return None if isinstance(compiled, int) else lambda text: compiled.search(text) is not None
 
 
 def size_of(pattern: str) -> int:
     """Return the number of instructions of a pattern, 0 for those of the package and those that Go refuses."""
-    compiled = None if pattern in packaged() else _compiled(pattern)
-    return 0 if compiled is None else int(compiled.programsize)
+    if pattern in packaged():
+        return 0
+    compiled = _compiled(pattern)
+    return compiled if isinstance(compiled, int) else int(compiled.programsize)
 
 
 def _compiled(pattern: str) -> Any:
-    """Return a pattern of RE2, or None if Go refuses it or it needs too much memory; RE2 keeps the latest."""
+    """Return a pattern of RE2, which keeps the latest; for one that cannot be used, its ``size_of``."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
@@ -250,11 +258,11 @@ def _compiled(pattern: str) -> Any:
     options.never_capture = True
     try:
         compiled = re2.compile(pattern, options)
-    except re2.error:
-        return None
+    except re2.error as error:
+        return _TOO_LARGE if "too large" in str(error) else 0
     # RE2 allows letters of all languages in names of groups, Go does not.
     refused = has_any_byte(pattern) or not all(map(str.isascii, compiled.groupindex))
-    return None if refused else compiled
+    return 0 if refused else compiled
 
 
 @cache

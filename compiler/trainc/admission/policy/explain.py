@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from trainc.admission.policy.expressions import Expressions
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
-from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
+from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children, postorder
 from trainc.cel.codegen import Program
 from trainc.cel.composition import Problem, Variables, selections
 from trainc.cel.declarations import Checked
@@ -22,7 +22,7 @@ from trainc.cel.types import DYN
 from trainc.cel.values import EvalError, Undecided, Value
 
 STEPS: Final = 20_000
-"""The most parts that are examined."""
+"""The most parts that are examined, and the most nodes of the parts that are evaluated, each part counted once."""
 
 COST: Final = 1_000_000
 """The most that evaluating the parts may cost: as much as one expression."""
@@ -85,7 +85,8 @@ class _Explainer:
         self._names = Variables(self._variables, names).names
         self._data = data
         self._programs = expressions.parts
-        self._steps, self._cost = STEPS, COST
+        self._steps, self._nodes, self._cost = STEPS, STEPS, COST
+        self._seen: set[Node] = set()
 
     def path_of(self, node: Node, context: _Context, wanted: bool | None) -> Path:
         """Return the path that determines the result of a part: true, false, or an error (None)."""
@@ -236,6 +237,11 @@ class _Explainer:
 
     def _evaluate(self, node: Node, context: _Context) -> Value:
         self._step()
+        if node not in self._seen:  # also if there is a program, so that no other object matters
+            self._seen.add(node)
+            self._nodes -= len(postorder(node))
+            if self._nodes < 0:
+                raise _Enough
         if node not in self._programs:
             types = context.checked.types
             part = Checked(node, types.get(node, DYN), types, context.checked.references)

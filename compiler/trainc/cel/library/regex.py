@@ -130,11 +130,14 @@ def _illegal(regex: str) -> Any:
 
 @lru_cache(maxsize=512)
 def weight(regex: str) -> int:
-    """Return the number of instructions of a regular expression; 0 if it is invalid."""
+    """Return the number of instructions of a regular expression; 0 if it is invalid.
+
+    Of one that is too large, it is the number that takes as long as RE2 needs to find that out.
+    """
     try:
         return int(_packaged().get(regex) or pattern(regex).programsize)
-    except EvalError:
-        return 0
+    except EvalError as error:
+        return _MAX_MEMORY // 96 if "expression too large" in error.message else 0
 
 
 _COMPILED, _STATES = 200, 512
