@@ -140,3 +140,31 @@ def test_closed_streams(repository: Path, command: str, status: int, message: st
     shell = ["sh", "-c", f'"$0" -m trainc {command}', sys.executable]
     done = subprocess.run(shell, capture_output=True, text=True, cwd=repository, env=surroundings(), check=False)
     assert (done.returncode, done.stderr) == (status, message)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe that does not block")
+@pytest.mark.parametrize("command", [("build", "-"), ("cel", "1", "--object", "-"), ("cel", "--jsonl")])
+def test_a_standard_input_that_does_not_block(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Another program may have set that for a terminal, which it shares. All of the input is read, as from a file."""
+    first, rest = (
+        ('{"env": "dyn", "expr": "1"}\n', '{"env": "dyn", "expr": "2"}\n')
+        if "--jsonl" in command
+        else (job("one", runtime="plain") + "---\n", RUNTIME)
+    )
+    python = [sys.executable, "-m", "trainc", *command]
+    expected = subprocess.run(
+        python, input=(first + rest).encode(), capture_output=True, cwd=tmp_path, env=surroundings(), check=False
+    )
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(python, stdin=reader, stdout=pipe, stderr=pipe, cwd=tmp_path, env=surroundings()) as process:
+        os.close(reader)
+        os.write(writer, first.encode())
+        with pytest.raises(subprocess.TimeoutExpired):  # it waits for more
+            process.wait(1)
+        os.write(writer, rest.encode())
+        os.close(writer)
+        output, errors = process.communicate()
+    assert (process.returncode, output, errors) == (expected.returncode, expected.stdout, expected.stderr)
+    assert expected.returncode == 0

@@ -46,6 +46,13 @@ def test_a_terminal_is_asked_for_the_runtime(tmp_path: Path) -> None:
     assert "created jobs/default/first.yaml" in shown
 
 
+def test_what_is_typed_in_another_encoding(tmp_path: Path) -> None:
+    put(tmp_path, "trainc.yaml", "fixes: recommended\n")
+    command = ("-m", "trainc", "new", "job", "first")
+    shown = on_a_terminal(*command, cwd=tmp_path, typed="ä\n", status=2, PYTHONIOENCODING="ascii")
+    assert r"Invalid value for '--runtime': runtime '\\xc3\\xa4' not found" in shown
+
+
 def test_a_file_that_trainc_would_not_read_is_not_written(tmp_path: Path, run: Run) -> None:
     put(tmp_path, "trainc.yaml", "fixes: recommended\n")
     for words, file in (

@@ -25,6 +25,7 @@ from imagecase import (
     write_image,
 )
 
+from folders import put
 from gitrepo import commit, git, needs_git
 from trainc.images import build as builder
 from trainc.images.build import build, layers
@@ -43,6 +44,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(root)
     monkeypatch.setenv("PATH", "/nowhere")
     return found
+
+
+def test_a_cache_by_a_relative_path(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = folder.parents[1]
+    put(root, "bin/apt-get", '#!/bin/sh\necho "$@" >&2\nexit 1\n').chmod(0o755)
+    put(root, "bin/mmdebstrap", "").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{root}/bin:{PATH}")
+    result = run("image", "build", "--cache", "other", "--mirror", "http://example.com")
+    assert f"-oDir::State={root}/other/" in result.stderr
 
 
 @needs_git

@@ -5,6 +5,7 @@ All output of trainc except ``--help`` goes through here, so that text of an inp
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -98,6 +99,8 @@ def standard_input() -> BinaryIO:
     """Return the bytes of standard input. Raises OSError if the caller closed it."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), INPUT)
+    with contextlib.suppress(OSError):  # it has no descriptor, as in tests
+        os.set_blocking(sys.stdin.fileno(), True)  # else a read ends before the input does
     return sys.stdin.buffer
 
 
@@ -136,7 +139,8 @@ def echo_yaml(text: str) -> None:
 
 
 def allow_all_text() -> None:
-    """Escape characters that the encoding of a terminal does not have: findings may quote any character."""
-    for stream in (sys.stdout, sys.stderr):
+    """Escape characters that the encoding of a terminal does not have: findings may quote any, and so may who types."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-            reconfigure(errors="backslashreplace")
+            with contextlib.suppress(OSError):  # a program that calls trainc may have read from it
+                reconfigure(errors="backslashreplace")

@@ -248,7 +248,7 @@ def _cache(root: Path, given: Path | None) -> Path:
 
     A layer in the cache is not compared with the pins, so one that is committed would be what its author wrote.
     """
-    folder = given or root / CACHE
+    folder = given.absolute() if given else root / CACHE  # apt takes relative paths as below its own folders
     tracked = index_below(folder)
     if tracked is None:
         how = "let git read the repository, or choose a cache outside of it with --cache"
