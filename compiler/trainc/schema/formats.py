@@ -198,7 +198,7 @@ TRIAL: Final = 200
 KEY: Final = 25
 """The work of a key of an item in a list of type map."""
 
-COMPILING: Final = 50
+COMPILING: Final = 20
 """The work of compiling an instruction of a pattern."""
 
 _TOO_LARGE: Final = 1_000_000
