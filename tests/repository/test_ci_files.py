@@ -443,6 +443,18 @@ def template() -> tuple[dict[str, Any], dict[str, Any]]:
     return inputs, job
 
 
+def test_no_change_keeps_a_check_running() -> None:
+    """Each host ends a job after hours only, unless it has a limit of its own."""
+    (on_gitlab,) = list(yaml.safe_load_all(TEMPLATE))[-1].values()
+    jobs = [on_gitlab, *WORKFLOW["jobs"].values()]
+    for host, name in (("github", ".github/workflows/trainc.yml"), ("gitlab", ".gitlab-ci.yml")):
+        (file,) = (each for each in init_files(Setup(__version__, ci=host)) if each.name == name)
+        found = yaml.safe_load(file.text)
+        jobs += found.get("jobs", found).values()
+    assert len(jobs) >= 4
+    assert all(job.get("timeout-minutes") in (10, 15) or job.get("timeout") == "10 minutes" for job in jobs)
+
+
 @thorough
 def test_the_template_of_gitlab(tmp_path: Path) -> None:
     inputs, job = template()
