@@ -283,6 +283,18 @@ GANGS = [
         True,
     ),
     (
+        one("node") + one("prepare", count=2) + one("launcher", READY % "node", "trainer"),
+        3,
+        {"node", "prepare"},  # its pods may have ended before the launcher starts
+        True,
+    ),
+    (
+        one("node") + one("sshd") + one("launcher", f"{READY % 'node'}, {READY % 'sshd'}", "trainer"),
+        2,
+        {"node", "sshd", "launcher"},
+        True,
+    ),
+    (
         one("z", count=4)
         + one("a", COMPLETE % "z", count=2)
         + one("launcher", f"{READY % 'z'}, {READY % 'a'}", "trainer"),

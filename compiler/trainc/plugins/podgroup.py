@@ -61,15 +61,10 @@ def check_members(model: Model) -> Iterator[Finding]:
     found = gang(model)
     both = model.uses("coscheduling") and model.uses("volcano")
     several = (pod_set for pod_set in model.pod_sets if pod_set.count > 1)
-    if found.outside:
+    if len(found.counted) < len(model.pod_sets):
         message = (
-            "minMember counts all pods of the JobSet, including those that start only when others are complete: the"
-            " gang can never be satisfied"
-        )
-    elif len(found.counted) < len(model.pod_sets):
-        message = (
-            "minMember counts all pods of the JobSet, including those that start only when others are ready: the gang"
-            " can never be satisfied"
+            "minMember counts all pods of the JobSet, including those that start only when others are ready or"
+            " complete: the gang can never be satisfied"
         )
     elif any(replicas_in_jobset(pod_set) != 1 for pod_set in model.pod_sets):
         message = (
@@ -121,7 +116,7 @@ READY = "Ready"
 
 class Gang(NamedTuple):
     """Names of pod sets. ``counted`` start together with the trainer, or with the pods whose readiness it waits for;
-    ``outside`` run at another time. The others join the gang later.
+    ``outside`` run at another time, or may. The others join the gang later.
     """
 
     counted: frozenset[str]
@@ -146,7 +141,10 @@ def gang(model: Model) -> Gang:
     members = sum(1 << index for index, name in enumerate(names) if before[name] == together)
     counted = frozenset(names[index] for index in ones(members))
     later = sum(1 << index for index, name in enumerate(names) if before[name] & members)
-    joining = {name for name in names if before[name] & members and not ended[name] & (members | later)}
+    filled = {pod_set.name for pod_set in with_pods}
+    running = sum(1 << index for index in ones(members) if names[index] in filled)
+    # Counted pods that nobody awaits may have ended by then, such as those of a short job that starts with the nodes.
+    joining = {name for name in names if before[name] & running == running and not ended[name] & (members | later)}
     return Gang(counted, frozenset(names) - counted - joining)
 
 
