@@ -105,7 +105,7 @@ def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_anothe
 
 
 def ungrouped(model: Model) -> frozenset[str]:
-    """Return the pod sets of a shaped model whose pods are not in the group: with the fix, those that run earlier."""
+    """Return the pod sets of a shaped model whose pods are not in the group: with the fix, those ``outside``."""
     has_group = bool(model.pod_labels or model.pod_annotations)
     return gang(model).outside if has_group and model.fixed(FIX) else frozenset()
 
@@ -145,8 +145,7 @@ def gang(model: Model) -> Gang:
     together = before[start]
     members = sum(1 << index for index, name in enumerate(names) if before[name] == together)
     counted = frozenset(names[index] for index in ones(members))
-    later = sum(1 << index for index, name in enumerate(names) if before[name] & members)
-    joining = {name for name in names if before[name] & members and not ended[name] & (members | later)}
+    joining = {name for name in names if before[name] & members and not ended[name] & ~ended[start]}
     return Gang(counted, frozenset(names) - counted - joining)
 
 
