@@ -242,6 +242,7 @@ def test_a_name_with_which_flux_reads_nothing_is_an_error(names: tuple[str, ...]
         (f"/{ROOT}/out/** working-tree-encoding=ASCII//TRANSLIT", 1),
         ("[attr]ours ident\n*.yaml ours", 1),
         (f"*.ps1 working-tree-encoding=UTF-16\n* ident\n/{ROOT}/** -ident", 0),
+        ("* text=auto working-tree-encoding=UTF-8", 0),
     ],
 )
 def test_an_attribute_with_which_flux_reads_other_bytes_is_an_error(line: str, status: int, root: Path) -> None:

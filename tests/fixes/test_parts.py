@@ -295,6 +295,15 @@ GANGS = [
         True,
     ),
     (
+        one("data")
+        + one("prepare")
+        + one("node", COMPLETE % "data", "trainer")
+        + one("evaluate", f"{READY % 'node'}, {COMPLETE % 'prepare'}"),
+        3,
+        {"node"},
+        True,
+    ),
+    (
         one("z", count=4)
         + one("a", COMPLETE % "z", count=2)
         + one("launcher", f"{READY % 'z'}, {READY % 'a'}", "trainer"),

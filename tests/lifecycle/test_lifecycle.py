@@ -338,6 +338,40 @@ def test_the_last_job_of_a_namespace(repository: Repository, options: dict[str, 
     assert (left in found) is is_left
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_left"),
+    [
+        ({"destination": {"name": "old"}}, {"destination": {"name": "new"}}, True),
+        ({"destination": {"name": "in-cluster"}}, {}, False),
+    ],
+)
+def test_a_job_that_is_removed_when_its_cluster_changes(
+    repository: Repository, before: dict[str, Any], after: dict[str, Any], is_left: bool
+) -> None:
+    argocd = {"repoURL": "https://git.example/repository", "write": "deploy/argocd"}
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd, **before}}})
+    with_two_jobs(repository)
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd, **after}}})
+    (repository.root / "jobs/team/one.yaml").unlink()
+    left = "AppProject trainc-prod no longer allows namespace team: "
+    assert (left in repository.run("validate", "--base", "HEAD")) is is_left
+    repository.run("render")
+    assert (left in repository.run("diff")) is is_left
+
+
+@pytest.mark.parametrize(("project", "effect"), [({}, "continue"), ({"project": "ours"}, "are deleted")])
+def test_a_folder_that_leaves_the_namespaces_of_a_project(
+    repository: Repository, project: dict[str, str], effect: str
+) -> None:
+    """An AppProject that is replaced stays until the Applications of the folder are gone."""
+    argocd = {"repoURL": "https://git.example/repository", "write": "deploy/argocd", "namespaces": ["team"]}
+    repository.write("trainc.yaml", {"environments": {"prod": {"argocd": argocd}}})
+    with_two_jobs(repository)
+    moved = {"argocd": {**argocd, "namespaces": ["new"], **project}, "namespaces": {"team": "new"}}
+    repository.write("trainc.yaml", {"environments": {"prod": moved}})
+    assert f"and those in team {effect}" in repository.run("validate", "--base", "HEAD")
+
+
 @pytest.mark.parametrize("on_delete", ["stop", "keep"])
 def test_the_last_role_binding_of_a_namespace(repository: Repository, on_delete: str) -> None:
     argocd = {"repoURL": "https://git.example/repository", "write": "deploy/argocd", "onDelete": on_delete}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.kube.gojson import go_number
-from trainc.schema.formats import FORMATS, matcher, packaged
+from trainc.schema.formats import FORMATS, matcher, packaged, size_of
 from trainc.schema.values import is_integral, membership, number_errors
 
 
@@ -165,3 +165,18 @@ def test_a_text_that_is_nearly_right_takes_no_time(form: str, text: str) -> None
 def test_re2_prints_nothing_about_a_pattern_that_it_refuses(capfd: pytest.CaptureFixture[str]) -> None:
     assert matcher("(unclosed") is None
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_pattern_that_is_too_large_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes up to a second to find out."""
+    tried: list[str] = []
+    compiled = re2.compile
+
+    def compile_pattern(text: str, options: object) -> object:
+        tried.append(text)
+        return compiled(text, options)
+
+    monkeypatch.setattr(re2, "compile", compile_pattern)
+    pattern = r"(?:[\pL\pN]{999}x){1,1}" * 9
+    assert (size_of(pattern), matcher(pattern), size_of(pattern)) == (1_000_000, None, 1_000_000)
+    assert tried == [pattern]

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from trainc.basics import memo
 from trainc.changes.model import Directory
-from trainc.gitops.argocd import Project, project_of
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.flux import kustomization_name
 from trainc.inputs.settings import Settings, deployment_folders
@@ -41,14 +40,13 @@ class Applications(Struct, frozen=True):
 
     ``settings_of`` are the settings that decide what happens to each directory. ``replaced`` are the earlier ones of
     directories that have another application now, as with another argocd.per. ``remaining`` are the applications after
-    the change. ``now`` are the settings of the environments that remain, ``projects`` the projects of all.
+    the change. ``now`` are the settings of the environments that remain.
     """
 
     settings_of: Mapping[Directory, Settings]
     replaced: Mapping[Directory, Settings]
     remaining: Collection[ApplicationKey]
     now: Mapping[str, Settings]
-    projects: Mapping[str, Project]
 
     @classmethod
     def of(
@@ -72,9 +70,7 @@ class Applications(Struct, frozen=True):
         # In a folder to which nothing is written any more, the file stays, and with it the earlier application.
         deleted = {each: was for each, was in both.items() if was.tool.deployment_folder in written}
         replaced = {each: was for each, was in deleted.items() if application_key(each, was) not in remaining}
-        known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **now}
-        projects = {name: project_of(name, each) for name, each in known.items()}
-        return cls(settings_of, replaced, remaining, now, projects)
+        return cls(settings_of, replaced, remaining, now)
 
     def name(self, directory: Directory) -> str:
         """Return the name of the application of a directory."""

@@ -91,8 +91,9 @@ def compare(
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
     applications = Applications.of(old, new, settings, settings if earlier is None else earlier)
-    settings_of, projects = applications.settings_of, applications.projects
-    kinds = {(projects[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
+    settings_of = applications.settings_of
+    projects = {name: project_of(name, each)[0] for name, each in settings.items() if each.target == "argocd"}
+    kinds = {(projects.get(each.environment), kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
@@ -108,9 +109,9 @@ def compare(
             name, keeps = applications.name(directory), applications.keep_options(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
-            project, last = project_of(directory.environment, settings_of[directory]), applications.removes(directory)
-            last_kinds = tuple(sorted(kind for kind in gone if (project[0], kind.lower()) not in kinds))
-            jobs.append(replace(job, last=last, last_kinds=last_kinds))
+            project, _ = project_of(directory.environment, settings_of[directory])
+            last_kinds = tuple(sorted(kind for kind in gone if (project, kind.lower()) not in kinds))
+            jobs.append(replace(job, last=applications.removes(directory), last_kinds=last_kinds))
             findings += found
     beside = {each: applications.name(each) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)

@@ -33,7 +33,7 @@ from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
-from trainc.gitops.argocd import DEFAULT, Tree
+from trainc.gitops.argocd import DEFAULT, allowed_namespaces, project_of
 from trainc.gitops.environment import destination_of
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
@@ -400,8 +400,8 @@ def _moved(
         {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
     )
     # Argo CD deletes nothing that the AppProject of the same commit does not allow.
-    tool, allowed = now.argocd, Tree(name, now).allowed_namespaces
-    limited = now.target == "argocd" and bool(tool.deployment_folder) and tool.project != DEFAULT
+    (project, cluster), written = project_of(name, was), allowed_namespaces({name: now})
+    allowed = written[project].get(cluster, ()) if project in written else ("*",)
     # With one Application per job, no other folder has that of the job that is called like this folder.
     remaining = {application_key(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
     for folder in sorted(earlier & current):
@@ -409,7 +409,7 @@ def _moved(
         if old != new:
             is_kept = was.tool.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
             is_kept = is_kept and application_key(Directory(name, old, folder), was) not in remaining
-            yield folder, old, new, is_kept or (limited and not is_among(old, allowed))
+            yield folder, old, new, is_kept or not is_among(old, allowed)
 
 
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"

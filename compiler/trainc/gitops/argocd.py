@@ -111,17 +111,15 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
     return tuple(_project(namespace, name, found) for (namespace, name), found in sorted(sharing.items()))
 
 
-Project = tuple[tuple[str, str], tuple[str, str]]
-"""An AppProject, by namespace and name, and one of its clusters."""
-
 Allowed = Mapping[tuple[str, str], Mapping[tuple[str, str], tuple[str, ...]]]
 """The patterns of namespaces that an AppProject allows in each of its clusters."""
 
 
-def project_of(environment: str, settings: Settings) -> Project:
-    """Return the AppProject of an environment, and the cluster."""
+def project_of(environment: str, settings: Settings) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return the AppProject of an environment, by namespace and name, and the cluster."""
     found = Tree(environment, settings)
-    return (settings.argocd.namespace, found.project), found.cluster
+    cluster = ("server", IN_CLUSTER) if found.cluster == ("name", IN_CLUSTER_NAME) else found.cluster
+    return (settings.argocd.namespace, found.project), cluster
 
 
 def allowed_namespaces(settings_of: Mapping[str, Settings]) -> Allowed:

@@ -218,8 +218,7 @@ def left_running(
         was = _settings_of_all(revision.config).get(environment) if revision is not None else None
         if revision is None or was is None or was.target != "argocd" or was.argocd.on_delete != "stop":
             continue
-        project, _ = project_of(environment, was)
-        _, cluster = project_of(environment, options.settings)
+        project, cluster = project_of(environment, was)
         if project not in allowed:
             continue
         still, single = allowed[project].get(cluster, ()), not options.settings.argocd.per_namespace
@@ -239,7 +238,7 @@ def left_running(
             left = "jobs running" if old.data["kind"] == "JobSet" else "RoleBindings"
             effect = f"Argo CD may leave its removed {left}"
             message = f"AppProject {project[1]} no longer allows namespace {namespace}: {effect}"
-            hint = f"remove {namespace} from argocd.namespaces of {environment} in a later commit"
+            hint = "remove them in a commit that is applied before"
             related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
             yield report("TC616", document, existing(document.data, path), message, hint=hint, related=related)
 

@@ -100,7 +100,7 @@ def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_anothe
 
 
 def ungrouped(model: Model) -> frozenset[str]:
-    """Return the pod sets of a shaped model whose pods are not in the group: with the fix, those that run earlier."""
+    """Return the pod sets of a shaped model whose pods are not in the group: with the fix, those ``outside``."""
     has_group = bool(model.pod_labels or model.pod_annotations)
     return gang(model).outside if has_group and model.fixed(FIX) else frozenset()
 
@@ -140,11 +140,10 @@ def gang(model: Model) -> Gang:
     together = before[start]
     members = sum(1 << index for index, name in enumerate(names) if before[name] == together)
     counted = frozenset(names[index] for index in ones(members))
-    later = sum(1 << index for index, name in enumerate(names) if before[name] & members)
     filled = {pod_set.name for pod_set in with_pods}
     running = sum(1 << index for index in ones(members) if names[index] in filled)
-    # Counted pods that nobody awaits may have ended by then, such as those of a short job that starts with the nodes.
-    joining = {name for name in names if before[name] & running == running and not ended[name] & (members | later)}
+    # Coscheduling counts no pods that have ended, as those may have that nobody awaits, or that others outlast.
+    joining = {name for name in names if before[name] & running == running and not ended[name] & ~ended[start]}
     return Gang(counted, frozenset(names) - counted - joining)
 
 

@@ -79,15 +79,15 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
 def with_other_content(root: Path, names: Iterable[str]) -> list[str]:
     """Return the files that attributes of git, but those of line ends, let it check out with other content.
 
-    None without git, or in a repository that git does not read.
+    None without git, or in a repository that git does not read. For git, UTF-8 is no other encoding.
     """
-    prefix, unchanged = prefix_of(root), (b"unspecified", b"unset")
+    prefix, unchanged = prefix_of(root), (b"unspecified", b"unset", b"utf-8", b"utf8")
     with suppress(RevisionError), TemporaryFile() as paths:
         paths.write(b"\0".join(os.fsencode(prefix + name) for name in names))
         paths.seek(0)
         done = run(root, ("check-attr", "-z", "--stdin", "working-tree-encoding", "ident"), paths.fileno())
         fields = done.stdout.split(b"\0")
-        found = {name for name, value in zip(fields[::3], fields[2::3], strict=False) if value not in unchanged}
+        found = {name for name, value in zip(fields[::3], fields[2::3], strict=False) if value.lower() not in unchanged}
         return sorted(os.fsdecode(name)[len(prefix) :] for name in found)
     return []
 

@@ -227,7 +227,6 @@ class Work:
             raise TooMuchWork
 
 
-@lru_cache(maxsize=128)  # as many as re2 keeps
 def matcher(pattern: str) -> Callable[[str], bool] | None:
     """Return a function that matches a text as Go's MatchString does.
 
@@ -248,8 +247,9 @@ def size_of(pattern: str) -> int:
     return compiled if isinstance(compiled, int) else int(compiled.programsize)
 
 
+@lru_cache(maxsize=128)  # as many as re2 keeps; also those that it refuses
 def _compiled(pattern: str) -> Any:
-    """Return a pattern of RE2, which keeps the latest; for one that cannot be used, its ``size_of``."""
+    """Return a pattern of RE2; for one that cannot be used, its ``size_of``."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
