@@ -239,7 +239,7 @@ def left_running(
             left = "jobs running" if old.data["kind"] == "JobSet" else "RoleBindings"
             effect = f"Argo CD may leave its removed {left}"
             message = f"AppProject {project[1]} no longer allows namespace {namespace}: {effect}"
-            hint = f"remove {namespace} from argocd.namespaces of {environment} in a later commit"
+            hint = f"remove {namespace} from argocd.namespaces of {environment} once Argo CD has deleted them"
             related = (Related(f"at {revision.name}", old, ("metadata", "name")),)
             yield report("TC616", document, existing(document.data, path), message, hint=hint, related=related)
 
