@@ -149,7 +149,9 @@ def test_a_missing_namespace_is_a_cluster_resource_that_needs_leave() -> None:
 def test_without_jobs_what_is_left_of_the_last_can_go() -> None:
     found = spec(projects([Tree("plain", tree("plain").settings)]))
     assert [get(item, "namespace") for item in found["destinations"]] == ["*"]
-    assert found["namespaceResourceWhitelist"] == [{"group": "jobset.x-k8s.io", "kind": "JobSet"}]
+    # an immutable ConfigMap that stays would refuse that of a later job with its name
+    kinds = [{"group": "", "kind": "ConfigMap"}, {"group": "jobset.x-k8s.io", "kind": "JobSet"}]
+    assert found["namespaceResourceWhitelist"] == kinds
 
 
 def test_environments_share_a_project() -> None:

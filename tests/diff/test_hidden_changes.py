@@ -44,6 +44,12 @@ def jobset(name: str, container: dict[str, Any], script: str = "") -> dict[str, 
     }
 
 
+def as_account(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the ConfigMaps among some files as ServiceAccounts."""
+    found = {path.replace("configmap-", "serviceaccount-"): data for path, data in files.items()}
+    return {path: data.replace(b"ConfigMap", b"ServiceAccount") for path, data in found.items()}
+
+
 def test_a_renamed_job_that_runs_a_program_of_its_name() -> None:
     before = jobset("train", {"image": "example.com/train:1", "command": ["python", "train.py"]})
     after = jobset("other", {"image": "example.com/other:1", "command": ["python", "other.py"]})
@@ -344,7 +350,7 @@ def test_the_last_job_of_a_namespace_that_the_project_forgets(
     [
         ({"write": "deploy"}, {}, True),
         ({"write": "deploy", "per": "namespace"}, {}, True),
-        ({"write": "deploy"}, jobset("more", {}, "x\n"), False),
+        ({"write": "deploy"}, as_account(jobset("more", {}, "x\n")), False),
         ({"write": "deploy", "onDelete": "keep"}, {}, False),
         ({}, {}, False),
     ],
@@ -354,10 +360,11 @@ def test_the_last_object_of_a_kind_that_the_project_forgets(
 ) -> None:
     other = {**jobset("other", {"image": "x:2"}), **others}
     settings = options_of({"prod": {"argocd": {"namespaces": ["a"], **argocd}}})
-    (job,) = compare({**other, **jobset("train", {}, "x\n")}, other, settings).jobs
+    removed = jobset("train", {}, "x\n")
+    (job,) = compare({**other, **removed, **as_account(removed)}, other, settings).jobs
     sentence = (
-        "AppProject trainc-prod no longer allows ConfigMap: if Argo CD applies it before it deletes these objects, they"
-        " stay in the cluster."
+        "AppProject trainc-prod no longer allows ServiceAccount: if Argo CD applies it before it deletes these objects,"
+        " they stay in the cluster."
     )
     assert (sentence in job.cluster) is may_stay
 

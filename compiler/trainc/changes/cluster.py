@@ -159,8 +159,7 @@ def _of_project(job: JobChange, was: Settings, allowed: Allowed) -> Iterator[str
         effect = f"before it deletes the application, {left}"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
     elif _may_leave_kinds(job, was):
-        kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
-        effect = "before it deletes these objects, they stay in the cluster"
+        kinds, effect = ", ".join(job.last_kinds), "before it deletes these objects, they stay in the cluster"
         yield f"AppProject {project} no longer allows {kinds}: if Argo CD applies it {effect}."
 
 
@@ -171,10 +170,10 @@ def _is_deleted(job: JobChange, was: Settings) -> bool:
 
 
 def _may_leave_kinds(job: JobChange, was: Settings) -> bool:
-    """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
+    """Return whether the same commit makes the AppProject forget kinds of removed objects."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    return not is_kept and any(kind != "JobSet" for kind in job.last_kinds)
+    return not is_kept and bool(job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:

@@ -49,7 +49,7 @@ from trainc.documents.classify import group_and_kind
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
-from trainc.gitops.argocd import project_of
+from trainc.gitops.argocd import ALWAYS, project_of
 from trainc.gitops.base import SYNC_OPTIONS, sync_options
 from trainc.gitops.keys import operator_secret
 from trainc.gitops.naming import MODE, next_run
@@ -108,7 +108,7 @@ def compare(
         if before_files != after_files:
             name, keeps = applications.name(directory), applications.keep_options(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
-            gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
+            gone = {each.kind for each in job.objects if each.effect is Effect.DELETED} - {kind for _, kind in ALWAYS}
             project, _ = project_of(directory.environment, settings_of[directory])
             last_kinds = tuple(sorted(kind for kind in gone if (project, kind.lower()) not in kinds))
             jobs.append(replace(job, last=applications.removes(directory), last_kinds=last_kinds))

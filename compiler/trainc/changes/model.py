@@ -118,11 +118,10 @@ class JobChange(Struct, frozen=True):
 
     ``old_name`` and ``name`` are those of the JobSet, empty without one. ``application`` is the one that syncs it,
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
-    application has no other directory. ``last_kinds`` are the kinds of removed objects that no environment of the
-    AppProject has any more. ``had_ttl``: its TTL may have deleted the JobSet. ``claims`` are those that are deleted
-    with the old JobSet. ``pruned_later`` has sentences about removed objects. ``only_waiting``: Kueue refuses the
-    change, unless the JobSet waits in its queue. ``runtime`` is the runtime's file, ``queue`` Kueue's; both may be
-    empty.
+    application has no other directory. ``last_kinds`` are the kinds of removed objects that the AppProject no longer
+    allows. ``had_ttl``: its TTL may have deleted the JobSet. ``claims`` are those that are deleted with the old JobSet.
+    ``pruned_later`` has sentences about removed objects. ``only_waiting``: Kueue refuses the change, unless the JobSet
+    waits in its queue. ``runtime`` is the runtime's file, ``queue`` Kueue's; both may be empty.
     """
 
     directory: Directory

@@ -95,8 +95,9 @@ DEFAULT = "default"
 _SPECIAL: Final = lazy(r"[\\*?\[\]{}]")
 """The characters of a glob that do not match themselves."""
 
-ALWAYS: frozenset[Kind] = frozenset(((JOBSET_GROUP, "JobSet"),))
-"""Kinds that are always allowed: otherwise Argo CD would not remove the last JobSet, which would continue to run."""
+ALWAYS: frozenset[Kind] = frozenset(((JOBSET_GROUP, "JobSet"), ("", "ConfigMap")))
+"""Kinds that are always allowed: otherwise Argo CD would not remove the last JobSet, which would continue to run, nor
+the last ConfigMap, and an immutable one would later stop the sync of a job with the same name (measured)."""
 
 
 def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
