@@ -25,6 +25,14 @@ def test_the_objects_are_those_of_render(repository: Path, run: Run) -> None:
     assert run("build", "jobs/a/one.yaml").stdout == body
 
 
+@pytest.mark.parametrize("args", [("build", "jobs/a/one.yaml"), ("report", "-o", "-"), ("explain", "a/one")])
+def test_a_mistake_in_the_configuration_is_shown_with_env(repository: Path, run: Run, args: tuple[str, ...]) -> None:
+    put(repository, "trainc.yaml", "environments:\n  dev: {queu: spare}\n")
+    done = run(*args, "--env", "dev")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "unknown key 'queu'" in done.stderr
+
+
 def test_a_file_alone_gets_the_runtimes_beside_it(repository: Path, run: Run) -> None:
     """One of jobs/a, which only its jobs may use, replaces a built-in runtime, but the jobs in its file are others."""
     name = "torch-distributed"

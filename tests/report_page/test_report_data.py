@@ -104,6 +104,16 @@ def test_the_page_needs_no_objects() -> None:
     assert fleet({"prod": build.jobs}, build.findings, rows) == data_of(*texts)
 
 
+def test_the_runtime_is_that_of_the_environment() -> None:
+    config = {"environments": {"prod": {"runtimes": {"rt": "torch-distributed", "other": "missing"}}}}
+    texts = (PARTS, trainjob("found"), trainjob("lost", runtime="other"))
+    build = compile([Source(f"{number}.yaml", text) for number, text in enumerate(texts)], Options(config=config))
+    assert [job["runtime"] for job in fleet({"prod": build.jobs}, build.findings)["jobs"]] == [
+        "torch-distributed",
+        "other",
+    ]
+
+
 def test_a_suspended_job_uses_nothing() -> None:
     data = data_of(PARTS, trainjob("later", more="  suspend: true\n"))
     (job,) = data["jobs"]

@@ -184,7 +184,7 @@ def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Optio
     if faithful or read.config is None:
         return Options(faithful=faithful), ()
     config, findings = parse_config(read.config, read.lock)
-    if environment is None:
+    if environment is None or (config.document is None and has_errors(findings)):  # trainc.yaml is not valid
         environment = config.environments[0]
     else:
         from trainc.cli.compiling import choose

@@ -32,9 +32,9 @@ FIELD = "FIELD"
 def explain_job(root: Path, what: str, field: str, environment: str | None, output: str) -> int:
     """Print the origins of the fields of a job's objects, and return the exit status. Raises BadParameter."""
     config, findings = load_config(root)
-    environments = choose(config, environment)
     if has_errors(findings):
         return _report_errors(findings)
+    environments = choose(config, environment)
     namespace, _, name = what.partition("/")
     own = _read(namespace, name, root)
     inputs = merge([own, read_others(root, (source.name for source in own.sources), config)])

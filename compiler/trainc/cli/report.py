@@ -71,9 +71,9 @@ def command(
     if target is not None and Path(real_path(target)).is_relative_to(real_path(root / OUT)):
         raise click.BadParameter(f"{output!r} is inside of out/, which is applied to the cluster", param_hint="'-o'")
     config, findings = load_config(root)
-    environments = choose(config, environment)
     if reporter.fails(findings):
         return reporter.report(findings)
+    environments = choose(config, environment)
     inputs = read_project(root)
     if target is not None and _is_input(target, root, (*inputs.sources, *read_policy_tests(root).sources)):
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")

@@ -121,11 +121,13 @@ def _job(environment: str, job: Job) -> JsonObject:
     graph = _graph(jobset)
     is_suspended = get(jobset, "spec", "suspend") is True
     used = sorted({image for item in job.objects for _, image in images(item.data)})
+    named = get(job.document.data, "spec", "runtimeRef", "name") or ""
     return {
         "environment": environment,
         "namespace": job.namespace,
         "name": job.name,
-        "runtime": str(get(job.document.data, "spec", "runtimeRef", "name") or ""),
+        # The environment may replace the one that the TrainJob names.
+        "runtime": str(named if job.runtime is None else get(job.runtime.data, "metadata", "name")),
         "queue": str(get(labels, QUEUE_LABEL) or ""),
         "priority": str(get(labels, PRIORITY_LABEL) or ""),
         "file": job.document.source.name,
