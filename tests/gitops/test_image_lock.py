@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.gitops.images import rewritten
-from trainc.gitops.pods import images
+from trainc.gitops.images import lock_notes, rewritten
+from trainc.gitops.pods import images, summarize
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import nearest, source_of
 from trainc.project.config import lock_text, parse_lock
@@ -71,6 +71,18 @@ def test_the_image_of_a_volume_is_pinned_moved_and_required() -> None:
     assert [each.found for each in found.findings if each.code == "TC702"] == ["m.io/team/mpi:1"]
     unpinned = compile([*sources, Source("j.yaml", JOB)], Options(config=config))
     assert {each.found for each in unpinned.findings if each.code == "TC702"} == {"m.io/team/mpi:1", "m.io/team/data:1"}
+
+
+def test_an_image_that_is_moved_to_docker_hub_by_its_short_name_is_required_and_used() -> None:
+    config: JsonObject = {
+        "environments": {"prod": {"registries": {"ghcr.io/team/mpi": "mpi"}}},
+        "lock": {"required": ["ghcr.io/team"]},
+    }
+    assert {each.found for each in build({}, config).findings if each.code == "TC702"} == {"mpi:1"}
+    found = build(DIGESTS, config)
+    assert ("JobSet", f"mpi:1@{ONE}") in run_by(found)
+    lock, _ = parse_lock(Source(FILE, lock_text(DIGESTS)))
+    assert lock_notes([(Options(lock=lock, config=config), map(summarize, found.objects))]) == ()
 
 
 def test_pinned_first_and_then_from_another_registry() -> None:

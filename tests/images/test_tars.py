@@ -97,6 +97,21 @@ def test_a_hard_link_follows_the_first_of_its_names() -> None:
     assert read(made.getvalue(), "usr/bin/zz") == b"#!"
 
 
+def test_a_hard_link_of_a_symbolic_link_and_a_device_stay_what_they_are() -> None:
+    out = io.BytesIO(tar_of(SYSTEM_FILES))
+    with tarfile.open(fileobj=out, mode="a") as tar:
+        for name, kind, target in (("usr/aa", tarfile.LNKTYPE, "bin"), ("opt/null", tarfile.CHRTYPE, "")):
+            header = tarfile.TarInfo(name)
+            header.type, header.linkname, header.devmajor, header.devminor = kind, target, 1, 3
+            tar.addfile(header)
+    out.seek(0)
+    made = io.BytesIO()
+    facts = system_layer(out, made, EPOCH)
+    found = members(made.getvalue())
+    assert (found["usr/aa"].issym(), found["usr/aa"].linkname, facts.links["usr/aa"]) == (True, "usr/bin", "usr/bin")
+    assert (found["opt/null"].ischr(), found["opt/null"].devmajor, found["opt/null"].devminor) == (True, 1, 3)
+
+
 def test_modes_owners_and_attributes_stay() -> None:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:

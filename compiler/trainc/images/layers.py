@@ -87,6 +87,7 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
     with tarfile.open(fileobj=source) as old, tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as new:
         members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
         members = {name: member for name, member in members.items() if not _timed(old, member)}
+        members = {name: _linked(members, member) for name, member in members.items()}
         first = _first_names(members)
         texts = {
             name: _open(old, _content(members, members[name])).read().decode("utf-8", "replace")
@@ -178,8 +179,15 @@ def _normal(member: tarfile.TarInfo, name: str, epoch: int) -> tarfile.TarInfo:
     header = _header(name, epoch, member.mode & 0o7777)
     header.type, header.linkname, header.size = member.type, member.linkname, member.size
     header.uid, header.gid = member.uid, member.gid
+    header.devmajor, header.devminor = member.devmajor, member.devminor
     header.pax_headers = {key: member.pax_headers[key] for key in sorted(member.pax_headers) if key.startswith(_XATTR)}
     return header
+
+
+def _linked(members: Mapping[str, tarfile.TarInfo], member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return a member, or what it is a hard link of if that is no regular file, such as a symbolic link."""
+    target = members.get(_name(member.linkname)) if member.islnk() else None
+    return member if target is None or target.isreg() else target
 
 
 def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
