@@ -98,7 +98,7 @@ spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1024Gi}}}
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: small}
-spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 500u}, limits: {storage: 1.5m}}}
+spec: {accessModes: [ReadWriteMany], volumeName: "", resources: {requests: {storage: 500u}, limits: {storage: 1.5m}}}
 """
 
 JOB = """
@@ -213,6 +213,7 @@ def test_companions_are_as_the_server_stores_them() -> None:
     assert of(build, "ConfigMap", "wrapped").data["binaryData"] == {"a": "YWJjZGVm"}
     assert "data" not in of(build, "ConfigMap", "wrapped").data
     small = of(built("plain"), "PersistentVolumeClaim", "small").data
+    assert "volumeName" not in as_object(small["spec"])
     assert get(small, "spec", "resources") == {"requests": {"storage": "1m"}, "limits": {"storage": "2m"}}
     assert of(build, "ServiceAccount", "train").data["secrets"] == [{"name": "token"}]
     for name in ("train", "sea-mpi-ssh-keys"):

@@ -354,7 +354,10 @@ def go_encoded(data: JsonObject) -> JsonObject:
         encoded = as_object(without_nulls(overlay(spec, decode(spec, kind))))
     except GoDecodeError:  # admission reports the error
         return data
-    return {**data, "spec": with_rounded_resources(encoded) if kind == CLAIM_SPEC else encoded}
+    if kind == CLAIM_SPEC:  # An empty volumeName, applied again, would take the volume of a bound claim away.
+        named = {key: value for key, value in encoded.items() if value or key != "volumeName"}
+        encoded = with_rounded_resources(named)
+    return {**data, "spec": encoded}
 
 
 def _base64(value: Json) -> Json:
