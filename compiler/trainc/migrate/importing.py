@@ -25,6 +25,8 @@ from trainc.migrate.documents import Converted, Old
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, ordered, write_tree
+from trainc.schema.inputs import TRAINING_OPERATOR
+from trainc.upstream import TRAINER_GROUP
 
 _TRAINER = ("numNodes", "numProcPerNode", "image", "command", "args", "env", "resourcesPerNode")
 _SPEC = ("runtimeRef", "suspend", "managedBy", "activeDeadlineSeconds", "initializer", "trainer", "runtimePatches")
@@ -167,11 +169,13 @@ def key_of(document: Document) -> tuple[str, str, str]:
 
 
 def _not_imported(document: Document) -> Iterator[Finding]:
-    """Report a job of another operator without a converter."""
+    """Report a job of another operator, or of Trainer before v2.0, without a converter."""
     group, version, kind = key_of(document)
-    if (group, kind) in SUPERSEDED:
-        versions = [row[1] for row in KINDS if (row[0], row[2]) == (group, kind)]
-        expected = " or ".join(f"{group}/{one}" for one in versions) or None
+    of_trainer = group in (TRAINER_GROUP, TRAINING_OPERATOR) and kind in ("TrainJob", *RUNTIMES)
+    if of_trainer or (group, kind) in SUPERSEDED:
+        new_group = TRAINER_GROUP if of_trainer else group
+        versions = [row[1] for row in KINDS if (row[0], row[2]) == (new_group, kind)]
+        expected = " or ".join(f"{new_group}/{one}" for one in versions) or None
         message = f"{kind} of {group}/{version} cannot be imported"
         path = ("apiVersion",) if versions else ("kind",)
         yield report("TC032", document, path, message, found=str(document.data[path[0]]), expected=expected)
