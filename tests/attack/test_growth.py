@@ -136,6 +136,9 @@ DIFFERENCES = {
     "tolerations of one key": lambda n, new: jobset(
         {}, {"tolerations": [{"key": "a", "value": str(i)} for i in (range(8 * n, -1, -1) if new else range(8 * n))]}
     ),
+    "lines between others": lambda n, new: jobset(
+        {"args": ["".join(f"{'b' if new else 'a'}{i}\n{i}\n" for i in range(19 * n // 10))]}
+    ),
     "one long key": lambda n, new: jobset({"image": f"a:{new}"}, key=".suspend.value" * 4 * n + '["a"' * 4 * n + "\n"),
 }
 
