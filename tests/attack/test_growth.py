@@ -44,6 +44,7 @@ from trainc.findings import suggest
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
+from trainc.findings.secrets import secrets
 from trainc.findings.suppression import read as read_comments
 from trainc.gitops import service_accounts
 from trainc.gitops.base import not_allowed
@@ -134,6 +135,9 @@ DIFFERENCES = {
     ),
     "tolerations of one key": lambda n, new: jobset(
         {}, {"tolerations": [{"key": "a", "value": str(i)} for i in (range(8 * n, -1, -1) if new else range(8 * n))]}
+    ),
+    "lines between others": lambda n, new: jobset(
+        {"args": ["".join(f"{'b' if new else 'a'}{i}\n{i}\n" for i in range(19 * n // 10))]}
     ),
     "one long key": lambda n, new: jobset({"image": f"a:{new}"}, key=".suspend.value" * 4 * n + '["a"' * 4 * n + "\n"),
 }
@@ -339,6 +343,17 @@ def test_many_secrets_on_one_line() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 12_000)
+
+
+def test_options_behind_many_programs() -> None:
+    """For each option, the end of the command could be looked for from each program before it."""
+
+    def seconds(programs: str) -> float:
+        start = time.process_time()
+        assert [*secrets({"args": [f"{programs}|{'-ux ' * 41}" * 40]})] == []
+        return time.process_time() - start
+
+    assert seconds("curl " * 66) < 5 * seconds("curl|" * 66)
 
 
 def test_the_lines_of_a_document_that_cannot_be_read() -> None:

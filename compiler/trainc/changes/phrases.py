@@ -279,6 +279,9 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
 _MOST_WORK: Final = 2_000
 """The most pairs of equal lines that are looked at for each line of two texts."""
 
+_MOST_STEPS: Final = 10_000_000
+"""The most lines that are looked at in all, which takes about two seconds."""
+
 
 def _is_much(old: list[str], new: list[str]) -> bool:
     """Return whether difflib may have much work: for each line that is equal, it looks at all pairs of equal lines.
@@ -288,7 +291,8 @@ def _is_much(old: list[str], new: list[str]) -> bool:
     counts = Counter(new)
     most = len(new) // 100 + 1 if len(new) >= 200 else len(new)
     pairs = sum(counts[line] for line in old if counts[line] <= most)
-    return max(pairs, len(old)) * min(pairs, len(old), len(new)) > _MOST_WORK * (len(old) + len(new))
+    steps = max(pairs, len(old)) * min(pairs, len(old), len(new))
+    return steps > min(_MOST_WORK * (len(old) + len(new)), _MOST_STEPS)
 
 
 def _unified(old: list[str], new: list[str]) -> list[str]:

@@ -81,7 +81,8 @@ _HEADER = lazy(
 """A value with a digit after a name and a colon: others are words and types, as in Python."""
 
 _OPTION = lazy(r"(?<!\S)(-[uUpa]|--(?:proxy-)?user)([ \t=]*)[\"']?([^\s\"'|;&]+)")
-_COMMAND = lazy(r"(?<![\w.-])(curl|mariadb|mysql|redis-cli|sshpass|(?:docker|podman) login)[\w-]*(?=[ \t])[^|;&\n]*\Z")
+_COMMAND = lazy(r"(?<![\w.-])(curl|mariadb|mysql|redis-cli|sshpass|(?:docker|podman) login)[\w-]*(?=[ \t])")
+_BREAK = lazy(r"[|;&\n]")
 _LOGINS = {"curl": "-u -U --user --proxy-user", "redis-cli": "-a"}
 """The options with which a program takes a password, and for curl a user before it; -p for all others."""
 
@@ -339,7 +340,8 @@ def _secret_part(value: str) -> str:
 def _logins(text: str) -> Iterator[tuple[str, int]]:
     """Yield the passwords that programs take as ``-u user:password`` or ``-ppassword``, with their positions."""
     for match in _OPTION.finditer(text) if any(program in text for program in _PROGRAMS) else ():
-        command = _COMMAND.search(text[max(match.start() - _NEAR, 0) : match.start()].replace("\\\n", "  "))
+        before = text[max(match.start() - _NEAR, 0) : match.start()].replace("\\\n", "  ")
+        command = _COMMAND.search(_BREAK.split(before)[-1])
         if command is None or match[1] not in _LOGINS.get(command[1], "-p").split():
             continue
         whole = match[3].partition(":")[2] if command[1] == "curl" else match[3]
