@@ -28,6 +28,10 @@ JOB = trainjob("j", metadata=", namespace: science", trainer='{numNodes: %s, arg
 STUB = """#!/bin/bash
 echo "flux $*" >> "$CALLS"
 [ "$1" = R ] && echo '{"R": 1}'
+if [ "$1" = start ]; then
+  until [ $# = 0 ] || [ "$1" = bash ]; do shift; done
+  [ $# = 0 ] || exec "$@"
+fi
 exit "${FLUX_STATUS:-0}"
 """
 
@@ -148,10 +152,10 @@ def test_the_first_node_runs_the_command(container: Container) -> None:
     assert command == ["/bin/bash", "/etc/flux-config/entrypoint.sh", "lmp -in in.lj"]
     done = container.run(texts["entrypoint.sh"], command[2])
     assert done.returncode == 0, done.stderr
-    encode, start = container.calls()
+    encode, start, run = container.calls()
     assert encode == "flux R encode --hosts=j-node-0-[0-2] --cores=0-1"
     assert start.startswith("flux start -o --config ")
-    assert start.endswith("flux run -N 3 -n 6 lmp -in in.lj")
+    assert run == "flux run -N 3 -n 6 lmp -in in.lj"
     certificate = container.root / "mnt/flux/config/etc/curve/curve.cert"
     assert certificate.read_text() == "certificate"
     assert certificate.stat().st_mode & 0o077 == 0
@@ -172,6 +176,7 @@ def test_the_command_gets_the_variables_of_the_job_but_for_those_of_the_script(c
 def test_the_commands_failure_is_the_containers(container: Container) -> None:
     texts = installed(container)
     assert container.run(texts["entrypoint.sh"], "lmp", FLUX_STATUS="7").returncode == 7
+    assert container.calls()[-1] == f"flux exec -x 0 touch {container.root}/mnt/flux/failed"
 
 
 def test_without_a_command_there_is_an_interactive_broker(container: Container) -> None:
@@ -193,6 +198,17 @@ def test_other_nodes_try_until_the_first_broker_answers(container: Container) ->
     assert not any("flux run" in call for call in starts)
 
 
+def test_other_nodes_start_again_when_the_command_has_failed(container: Container) -> None:
+    """Their brokers end with 0, but the first one waits for all when its pod restarts."""
+    texts, mark = installed(container), container.root / "mnt/flux/failed"
+    container.command(
+        "flux", f'#!/bin/bash\necho "flux $*" >> "$CALLS"\n[ $(grep -c start "$CALLS") = 1 ] && touch {mark}\nexit 0\n'
+    )
+    assert container.run(texts["entrypoint.sh"], "lmp", HOST="j-node-0-1").returncode == 0
+    assert len([call for call in container.calls() if call.startswith("flux start")]) == 2
+    assert not mark.exists()
+
+
 def test_one_process_per_node(container: Container) -> None:
     texts = installed(container, 2, ", numProcPerNode: 1")
     container.run(texts["entrypoint.sh"], "lmp", HOST="j-node-0-0")
@@ -202,6 +218,6 @@ def test_one_process_per_node(container: Container) -> None:
 def test_gpus_and_one_node(container: Container) -> None:
     texts = installed(container, 1, ", numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}")
     container.run(texts["entrypoint.sh"], "lmp")
-    encode, start = container.calls()
+    encode, _, run = container.calls()
     assert encode == "flux R encode --hosts=j-node-0-[0] --cores=0-3 --gpu=0-7"
-    assert start.endswith("flux run -N 1 -n 4 -g 8 lmp")
+    assert run == "flux run -N 1 -n 4 -g 8 lmp"
