@@ -161,6 +161,12 @@ def test_a_small_change_of_a_long_script_is_shown_alone() -> None:
     assert "  line 4999\n- this\n+ that\n  line 0\n\n" in formats.as_text(compare(before, after))
 
 
+def test_two_changes_far_apart_in_4000_lines_are_shown_alone() -> None:
+    before, after = ("\n".join([each, *map(str, range(3_998)), each]) for each in ("this", "that"))
+    shown = formats.as_text(compare(jobset("train", {}, before), jobset("train", {}, after)))
+    assert "- this\n+ that\n  0\n  ...\n  3997\n- this\n+ that\n" in shown
+
+
 def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
     document = Document(Source("jobs/a/j.yaml", b"x\n"), {})
     comments = [report("TC522", document, (), f"new comment ignores TC411: {'<*' * 800}") for _ in range(1000)]

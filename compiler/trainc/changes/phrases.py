@@ -279,7 +279,7 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
 _MOST_WORK: Final = 2_000
 """The most pairs of equal lines that are looked at for each line of two texts."""
 
-_MOST_STEPS: Final = 10_000_000
+_MOST_STEPS: Final = 16_000_000
 """The most lines that are looked at in all, which takes about two seconds."""
 
 
