@@ -142,7 +142,8 @@ def gang(model: Model) -> Gang:
     counted = frozenset(names[index] for index in ones(members))
     filled = {pod_set.name for pod_set in with_pods}
     running = sum(1 << index for index in ones(members) if names[index] in filled)
-    # Coscheduling counts no pods that have ended, as those may have that nobody awaits, or that others outlast.
+    # Coscheduling does not count pods that have ended. So a pod set joins only if it awaits the readiness of all
+    # members with pods, and no end of pods that may run longer than the members.
     joining = {name for name in names if before[name] & running == running and not ended[name] & ~ended[start]}
     return Gang(counted, frozenset(names) - counted - joining)
 
