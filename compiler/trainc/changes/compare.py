@@ -91,7 +91,7 @@ def compare(
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
     applications = Applications.of(old, new, settings, settings if earlier is None else earlier)
-    settings_of = applications.settings_of
+    settings_of, always = applications.settings_of, {kind for _, kind in ALWAYS}
     projects = {name: project_of(name, each)[0] for name, each in settings.items() if each.target == "argocd"}
     kinds = {(projects.get(each.environment), kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -108,7 +108,7 @@ def compare(
         if before_files != after_files:
             name, keeps = applications.name(directory), applications.keep_options(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
-            gone = {each.kind for each in job.objects if each.effect is Effect.DELETED} - {kind for _, kind in ALWAYS}
+            gone = {each.kind for each in job.objects if each.effect is Effect.DELETED} - always
             project, _ = project_of(directory.environment, settings_of[directory])
             last_kinds = tuple(sorted(kind for kind in gone if (project, kind.lower()) not in kinds))
             jobs.append(replace(job, last=applications.removes(directory), last_kinds=last_kinds))

@@ -41,10 +41,9 @@ def check_ancestors(model: Model) -> Iterator[Finding]:
         return
     if model.trainer_set is None and _drops(model):
         yield _missing_label(model)
-    labels = {pod_set.ancestor for pod_set in model.pod_sets}
     for role, field in INITIALIZERS.items():
         has_job, given = model.pod_set(role) is not None, get(model.job.data, "spec", "initializer", field)
-        if has_job and role not in labels and given is not None:
+        if has_job and model.labelled(role) is None and given is not None:
             message = f"no job has the label {ANCESTOR_LABEL}: {role}, so spec.initializer.{field} is dropped"
             hint = f"add it to template.metadata.labels of replicated job {role!r}"
             yield report("TC824", model.runtime, existing(model.runtime.data, JOBS), message, hint=hint)

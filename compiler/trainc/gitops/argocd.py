@@ -112,20 +112,24 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
     return tuple(_project(namespace, name, found) for (namespace, name), found in sorted(sharing.items()))
 
 
-Allowed = Mapping[tuple[str, str], Mapping[tuple[str, str], tuple[str, ...]]]
+Allowed = Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]
 """The patterns of namespaces that an AppProject allows in each of its clusters."""
 
 
-def project_of(environment: str, settings: Settings) -> tuple[tuple[str, str], tuple[str, str]]:
+def project_of(environment: str, settings: Settings) -> tuple[tuple[str, str], str]:
     """Return the AppProject of an environment, by namespace and name, and the cluster."""
-    found = Tree(environment, settings)
-    cluster = ("server", IN_CLUSTER) if found.cluster == ("name", IN_CLUSTER_NAME) else found.cluster
-    return (settings.argocd.namespace, found.project), cluster
+    return (settings.argocd.namespace, Tree(environment, settings).project), cluster_name(settings)
+
+
+def cluster_name(settings: Settings) -> str:
+    """Return the name or address of the cluster of an environment. Argo CD's own one has both."""
+    found = settings.destination.name or settings.destination.server.rstrip("/")
+    return IN_CLUSTER_NAME if found in ("", IN_CLUSTER) else found
 
 
 def allowed_namespaces(settings_of: Mapping[str, Settings]) -> Allowed:
     """Return what each AppProject allows that ``trainc render`` writes for some environments."""
-    found: dict[tuple[str, str], dict[tuple[str, str], tuple[str, ...]]] = {}
+    found: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for environment, settings in settings_of.items():
         written = settings.target == "argocd" and settings.argocd.deployment_folder
         if written and settings.argocd.project != DEFAULT:

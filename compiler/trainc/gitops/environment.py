@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
-from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME, allowed_namespaces, project_of
+from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME, allowed_namespaces, cluster_name, project_of
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
@@ -281,8 +281,7 @@ def in_cluster(options: Options) -> Iterator[str]:
 
 def destination_of(settings: Settings) -> str:
     """Return the name or address of the cluster of an environment. With Flux, trainc.yaml does not say."""
-    found = settings.destination.name or settings.destination.server.rstrip("/")
-    return "" if settings.target == "flux" else IN_CLUSTER_NAME if found in ("", IN_CLUSTER) else found
+    return "" if settings.target == "flux" else cluster_name(settings)
 
 
 _settings_of_all: Final = keeping(settings_of_all)

@@ -79,8 +79,8 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
         return
     else:
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
-        gets_it = any(pod_set.ancestor == name for pod_set in model.pod_sets)
-        if field == "dataset" and gets_it and str(dataset_uri(model)).startswith("cache://"):  # it needs no volume
+        gets_it = field == "dataset" and model.labelled(name) is not None
+        if gets_it and str(dataset_uri(model)).startswith("cache://"):  # it needs no volume
             if model.fixed(CACHE_FIX):
                 return
             code, hint = FIXES[CACHE_FIX].code, fix_hint(CACHE_FIX)

@@ -205,10 +205,14 @@ class Model(Struct, frozen=True):
             return self
         return self.with_pod_set(replace(found, count=self.num_nodes))
 
+    def labelled(self, ancestor: str) -> PodSet | None:
+        """Return the first pod set with that ancestor label, or None."""
+        return next((pod_set for pod_set in self.pod_sets if pod_set.ancestor == ancestor), None)
+
     @property
     def trainer_set(self) -> PodSet | None:
         """The trainer's pod set: the first one with the ancestor label trainer."""
-        return next((pod_set for pod_set in self.pod_sets if pod_set.ancestor == TRAINER), None)
+        return self.labelled(TRAINER)
 
     @property
     def trainer_count(self) -> int:
