@@ -238,14 +238,16 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         """Return the object in the inputs; None if it is new; a note if a cluster would have rejected it."""
         return self._stored(self.registry, data, self.base.input(*identify(data)), created=False)
 
-    def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
+    def emitted(self, data: JsonObject, others: tuple[str, ...] = ()) -> JsonObject | Finding | None:
         """Return the emitted object; None if it is new; a note if a cluster would have rejected it.
 
-        CRDs in the inputs do not count, as for the new object: the author of a runtime could write any.
+        ``others`` are further environments. CRDs in the inputs do not count, as for the new object: the author of a
+        runtime could write any.
         """
         if not self.base.is_given:
             return None
-        return self._stored(BUILT_IN, data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
+        old = self.base.emitted(*identify(data), others)
+        return self._stored(BUILT_IN, data, old, created=data["kind"] == _WITH_WEBHOOK)
 
     def companion(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the emitted companion, or the one in the inputs if the base does not show what is emitted."""

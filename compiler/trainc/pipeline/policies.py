@@ -21,6 +21,7 @@ from trainc.gitops.keys import EXTERNAL_SECRETS, GENERATORS
 from trainc.gitops.naming import MODE
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
+from trainc.pipeline.update_rules import kept_by_others
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.schema.kinds import BUILT_IN, Registry, all_kinds, split_version
@@ -234,8 +235,9 @@ class Policies(Struct, frozen=True, eq=False):
         """
         found: list[Finding] = []
         of_new: set[tuple[str, Path]] = set()
+        others = kept_by_others(self.previous.base, model)
         for obj in objects:
-            old = self.previous.emitted(obj.data)
+            old = self.previous.emitted(obj.data, others)
             found += self._decided(obj.data, old, partial(_locate, model, obj, ()))
             for child in _children(obj.data, old) if self.pods else ():
                 request = create_request(child.data, self.registry, child.unknown)

@@ -182,8 +182,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
     def of_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Return findings on refused changes of a job's objects, at their sources."""
         found: list[Finding] = []
-        known = self.base.has_job(model.namespace, model.title)
-        others = () if known else tuple(left_by(model.job, model.options))
+        others = kept_by_others(self.base, model)
         for obj in objects:
             old = self.base.emitted(*identify(obj.data), others) if obj.kind in _COMPARED else None
             if old is not None and obj.kind == "JobSet":
@@ -383,6 +382,12 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+
+
+def kept_by_others(base: Base, model: Model) -> tuple[str, ...]:
+    """Return the environments that a job has left, and whose objects of it stay in the cluster of its new one."""
+    known = base.has_job(model.namespace, model.title)
+    return () if known else tuple(left_by(model.job, model.options))
 
 
 def deleted_in_use(build: Build, made: Set[Identity], options: Options) -> Iterator[Finding]:
