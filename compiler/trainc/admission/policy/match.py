@@ -163,7 +163,7 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
     if _by_rules(rows(constraints, "excludeResourceRules"), policy, request, cluster) is not None:
         return None
     rules = rows(constraints, "resourceRules")
-    found = _by_rules(rules, policy, request, cluster) if rules else own(request)
+    found = _by_rules(rules, policy, request, cluster, guess=True) if rules else own(request)
     return found if found is not None and _namespace_selected(constraints, request, cluster) else None
 
 
@@ -185,17 +185,24 @@ def _namespace_selected(constraints: JsonObject, request: Request, cluster: Clus
     return found
 
 
-def _by_rules(rules: list[JsonObject], policy: Json, request: Request, cluster: Cluster) -> Match | None:
+def _by_rules(
+    rules: list[JsonObject], policy: Json, request: Request, cluster: Cluster, *, guess: bool = False
+) -> Match | None:
+    """Return how rules match a request; ``guess``: a kind without a schema may be served in each version in them."""
     itself = own(request)
     if any(_applies(rule, request, itself.resource) for rule in rules):
         return itself
     # The other served versions of the resource. Of subresources only status is known to have the same kind.
     if policy != "Equivalent" or request.sub_resource not in ("", "status"):
         return None
+    known = cluster.registry.served(request.group, request.kind) if rules else ()
+    versions = [each.version for each in known if each.plural == request.resource]
+    if guess and not known and not all_kinds(request.group):
+        versions = [str(version) for rule in rules for version in as_list(rule.get("apiVersions"))]
     equivalents = [
-        Match((known.group, known.version, known.kind), (known.group, known.version, known.plural))
-        for known in (cluster.registry.served(request.group, request.kind) if rules else ())
-        if known.plural == request.resource and known.version != request.version
+        Match((request.group, version, request.kind), (request.group, version, request.resource))
+        for version in dict.fromkeys(versions)
+        if version != request.version
     ]
     found = (other for rule in rules for other in equivalents if _applies(rule, request, other.resource))
     return next(found, None)
