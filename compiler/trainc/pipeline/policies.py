@@ -85,9 +85,9 @@ _ONLY_IN_CLUSTERS: Final = (
 
 _OTHER_ENGINES: Final = (
     *("constraints.gatekeeper.sh", "mutations.gatekeeper.sh", "templates.gatekeeper.sh"),
-    *("kyverno.io", "policies.kyverno.io"),
+    *("kyverno.io", "policies.kyverno.io", "policies.kubewarden.io"),
 )
-"""API groups of Gatekeeper and Kyverno."""
+"""API groups of Gatekeeper, Kyverno and Kubewarden."""
 
 _FOLDER: Final = "policies/"
 _NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
