@@ -23,6 +23,7 @@ from trainc.findings.display import listed
 from trainc.gitops.pods import pod_specs, replicated_pods
 from trainc.plugins import shaped
 from trainc.plugins.base import pod_containers
+from trainc.plugins.flux import settings
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.plugin import ENV_FIX, patched_forwarding
@@ -314,10 +315,21 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Warn if patches change what mpirun forwards after the list of the variables has been made."""
-    if not model.options.settings.patches or not model.fixed(ENV_FIX) or model.policy("mpi") is None:
+    """Warn if patches change what mpirun forwards, or the settings of Flux, after what uses them has been made."""
+    if not model.options.settings.patches:
         return
     for path, job, container in containers(jobset.data, kinds=("containers",)):
+        is_node = (job.get("name"), container.get("name")) == (NODE, NODE)
+        flux = settings(model) if model.uses("flux") and is_node else {}
+        for index, variable in enumerate(objects(container.get("env")) if flux else ()):
+            name, now = variable.get("name"), variable.get("value")
+            if isinstance(now, str) and now != (intended := flux.get(str(name), now)):
+                message = f"{name} is {now!r} after the patches, but Flux is set up for {intended!r}"
+                hint = "change it in the TrainJob or in the runtime, not by a patch"
+                where = (*path, "env", index, "value")
+                yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
+        if not model.fixed(ENV_FIX) or model.policy("mpi") is None:
+            continue
         launches = (job.get("name"), container.get("name")) == (LAUNCHER, NODE)
         if launches and (problem := patched_forwarding(model, container)) is not None:
             where, message = (*path, *problem[0]), f"after the patches, {problem[1]}"
