@@ -490,18 +490,25 @@ def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
     """Return the errors of exclusive placement: JobSet's webhook for pods makes an affinity of the annotation.
 
     It lets the pod with index 0 start first, and refuses the others, and all those without an index, until then.
+    With nodes labelled for each Job, they have a node selector instead, whose value is namespace and name of the Job.
     """
     root = Field(jobset, (), "", "TC808")
     jobs = root.items("spec", "replicatedJobs")
-    for owner in (root, *(job.child("template") for job in jobs)):
+    prefix = f"{get(jobset, 'metadata', 'namespace')}_{get(jobset, 'metadata', 'name')}"
+    for owner, owned in ((root, jobs), *((job.child("template"), [job]) for job in jobs)):
         annotations = owner.child("metadata", "annotations")
-        if EXCLUSIVE not in annotations.object() or BY_SELECTOR in annotations.object():
+        if EXCLUSIVE not in annotations.object():
             continue
-        topology = annotations.child(EXCLUSIVE)
+        topology, selector = annotations.child(EXCLUSIVE), annotations.child(BY_SELECTOR)
+        for job in owned if selector.value is not None else ():  # JobSet adds the name of the Job as a node selector
+            name = f"{prefix}-{job.text('name')}-{max((job.number('replicas') or 1) - 1, 0)}"
+            selector.invalid_each(label_value_details(name), name)
+        if selector.value is not None:
+            continue
         if topology.require("can not be empty"):
             qualified_name(topology)
-        for job in jobs if owner is root else (owner,):
-            mode = job.child(*(("template",) if owner is root else ()), "spec", "completionMode")
+        for job in owned:
+            mode = job.child("template", "spec", "completionMode")
             if mode.text() == "NonIndexed":
                 mode.invalid(f"must be Indexed with the annotation {EXCLUSIVE}")
     return root.faults

@@ -23,6 +23,7 @@ from trainc.findings.display import listed
 from trainc.gitops.pods import pod_specs, replicated_pods
 from trainc.plugins import shaped
 from trainc.plugins.base import pod_containers
+from trainc.plugins.flux import settings
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.plugin import ENV_FIX, patched_forwarding
@@ -229,6 +230,11 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
             message = f"the pods of a NonIndexed Job have no host names, so {names}"
             hint = "remove completionMode, or set it to Indexed"
             yield report_at(UNRESOLVED, model, jobset, mode, message, severity=severity, hint=hint)
+        renamed = [field for field in ("hostNetwork", "setHostnameAsFQDN") if pod.get(field) is True]
+        if policy == "Flux" and name == NODE and renamed:
+            message = f"with {renamed[0]}, pods have another name than Flux' scripts expect, so none runs the command"
+            where = (*path, renamed[0])
+            yield report_at(UNRESOLVED, model, jobset, where, message, severity=severity, hint="remove it")
         on_host, dns = pod.get("hostNetwork") is True, pod.get("dnsPolicy")
         if name == asking and (dns == "Default" or (on_host and dns in (None, "ClusterFirst"))):
             message = f"the pods ask the DNS of their node, not that of the cluster, so {names}"
@@ -309,10 +315,21 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Warn if patches change what mpirun forwards after the list of the variables has been made."""
-    if not model.options.settings.patches or not model.fixed(ENV_FIX) or model.policy("mpi") is None:
+    """Warn if patches change what mpirun forwards, or the settings of Flux, after what uses them has been made."""
+    if not model.options.settings.patches:
         return
     for path, job, container in containers(jobset.data, kinds=("containers",)):
+        is_node = (job.get("name"), container.get("name")) == (NODE, NODE)
+        flux = settings(model) if model.uses("flux") and is_node else {}
+        for index, variable in enumerate(objects(container.get("env")) if flux else ()):
+            name, now = variable.get("name"), variable.get("value")
+            if isinstance(now, str) and now != (intended := flux.get(str(name), now)):
+                message = f"{name} is {now!r} after the patches, but Flux is set up for {intended!r}"
+                hint = "change it in the TrainJob or in the runtime, not by a patch"
+                where = (*path, "env", index, "value")
+                yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
+        if not model.fixed(ENV_FIX) or model.policy("mpi") is None:
+            continue
         launches = (job.get("name"), container.get("name")) == (LAUNCHER, NODE)
         if launches and (problem := patched_forwarding(model, container)) is not None:
             where, message = (*path, *problem[0]), f"after the patches, {problem[1]}"

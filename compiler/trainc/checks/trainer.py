@@ -19,6 +19,7 @@ from trainc.upstream import (
     ANCESTOR_LABEL,
     DATASET_INITIALIZER,
     MODEL_INITIALIZER,
+    NODE,
     STORAGE_URI,
     TRAINER,
     TRAINER_VERSION,
@@ -88,7 +89,10 @@ def _drops(model: Model) -> bool:
     """Return whether the TrainJob or mlPolicy has fields that are dropped without the label."""
     uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
     several = model.num_nodes is None and get(model.policies, "numNodes") not in (None, 1)
-    if (uses_rank_0 or several) and not get(model.policies, "torch", "envInjection", "targets"):
+    targets, node = objects(get(model.policies, "torch", "envInjection", "targets")), model.pod_set(NODE)
+    # Targets get the variables anyway, but those of one pod, which is the first of job node.
+    alone = bool(targets) and node is not None and node.count == 1 and all(t.get("jobName") == NODE for t in targets)
+    if several or (uses_rank_0 and not alone):
         return True
     dropped = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
     return any(get(model.trainer, field) is not None for field in dropped)

@@ -22,8 +22,11 @@ from trainc.gitops.base import (
     with_jobset,
 )
 from trainc.gitops.pods import replicated_pods
+from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Model, Object, Objects, Origin
+from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_path
+from trainc.plugins.mpi.transport import KUBEXEC_VOLUME as MINE
 from trainc.plugins.origins import report_at
 from trainc.upstream import DESCRIPTION, LAUNCHER, NODE, TRAINC, TRANSPORT
 
@@ -47,11 +50,28 @@ def check(model: Model) -> Iterator[Finding]:
         elif key == TRANSPORT and not model.uses("mpi"):
             yield report(UNKNOWN, model.runtime, path, f"{TRANSPORT} is for runtimes with mlPolicy.mpi")
     yield from labels_without_effect(model.runtime, UNKNOWN, TRANSPORT)
+    if by_kubexec(model):
+        yield from _hidden(model)
     sshd = sshd_path(model) if by_kubexec(model) else None
     if sshd is not None:
         source = "the runtime's annotation" if TRANSPORT in annotations else "trainc.yaml"
         path = existing(model.runtime.data, ("spec", "template", *sshd))
         yield report(SSHD, model.runtime, path, f"job 'node' runs sshd, but {source} sets transport kubexec")
+
+
+def _hidden(model: Model) -> Iterator[Finding]:
+    """Refuse a volume or mount of the runtime that the one with the scripts would replace."""
+    for number, job in enumerate(model.jobs):
+        pod = as_object(get(job, *POD_SPEC) if job.get("name") in (NODE, LAUNCHER) else None)
+        found: list[Path] = [("volumes", i) for i, v in enumerate(objects(pod.get("volumes"))) if v.get("name") == MINE]
+        for index, container in enumerate(objects(pod.get("containers"))):
+            mounts = enumerate(objects(container.get("volumeMounts")) if container.get("name") == NODE else ())
+            at_folder = (i for i, mount in mounts if str(mount.get("mountPath")).rstrip("/") == HOSTFILE_DIRECTORY)
+            found += (("containers", index, "volumeMounts", i) for i in at_folder)
+        for inside in found:
+            path = ("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, *inside)
+            message = f"transport kubexec mounts its scripts as volume {MINE} at {HOSTFILE_DIRECTORY}, in place of this"
+            yield report("TC806", model.runtime, existing(model.runtime.data, path), message, hint="choose another one")
 
 
 def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:

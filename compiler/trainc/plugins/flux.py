@@ -184,6 +184,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)
     yield from _without_scripts(model)
     yield from _replaced_variables(model)
+    yield from _split_words(model)
     yield from secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
     if not model.fixed(FIX) and any(container.get("args") for container in node_containers(model.replicated_job(NODE))):
         index = next(index for index, job in enumerate(model.jobs) if job.get("name") == NODE)
@@ -220,6 +221,24 @@ def _variables(model: Model) -> Iterator[tuple[Document, Path, str]]:
             root: Path = ("spec", "template", "spec", "replicatedJobs", index, *POD_SPEC, "containers", number, "env")
             for position, variable in enumerate(objects(container.get("env")) if container.get("name") == NODE else ()):
                 yield model.runtime, (*root, position, "name"), str(variable.get("name"))
+
+
+def _split_words(model: Model) -> Iterator[Finding]:
+    """Yield a warning on the first word that entrypoint.sh splits, drops or expands; a line in one word is meant so."""
+    number = next((number for number, job in enumerate(model.jobs) if job.get("name") == NODE), 0)
+    containers = pod_containers(model.jobs[number]) if model.jobs else []
+    index = next((index for index, container in enumerate(containers) if container.get("name") == NODE), 0)
+    root: Path = ("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, "containers", index)
+    words: list[tuple[Document, Path, str]] = []
+    for key in ("command", "args"):
+        given = model.trainer_value(key)
+        document, path = (model.runtime, root) if given is None else (model.job, ("spec", "trainer"))
+        found = as_list(get(containers[index] if containers else None, key) if given is None else given)
+        words += [(document, (*path, key, position), str(word)) for position, word in enumerate(found)]
+    split = (each for each in words if each[2].split() != [each[2]] or "*" in each[2] or "?" in each[2])
+    if len(words) > 1 and (first := next(split, None)) is not None:
+        message = "Flux' script splits the command line at blanks, drops empty words, and expands * and ?"
+        yield report("TC837", *first[:2], message, hint="write a script into the image, and name it here")
 
 
 def shape(model: Model) -> Model:

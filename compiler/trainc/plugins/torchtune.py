@@ -36,6 +36,9 @@ FIX = "torchtune-dataset-args"
 FOLDER = "/workspace/dataset"
 """The folder to which Trainer's initializers download a dataset."""
 
+LOCATING = frozenset(f"dataset{end}" for end in ("", "._component_", ".source", ".data_dir", ".data_files"))
+"""The settings that say which dataset it is; others, such as dataset.packed, leave torchtune's default."""
+
 INSTRUCTIONS = "torchtune.datasets.instruct_dataset"
 FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
 """File extensions, and the loaders of the datasets library for them."""
@@ -207,6 +210,11 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _check_dataset(model: Model) -> Iterator[Finding]:
+    keys = {argument.partition("=")[0] for argument in arguments(model) if argument.startswith("dataset")}
+    if keys and keys.isdisjoint(LOCATING) and (dataset_uri(model) is not None or _runtime_dataset(model)):
+        message = f"{', '.join(sorted(keys))} in args replace all of the dataset's: torchtune trains on its default one"
+        settings = f"dataset={INSTRUCTIONS}, dataset.source=parquet and dataset.data_dir={FOLDER}"
+        yield known_bug(FIX, model.job, ("spec", "trainer", "args"), message, f"add {settings} to spec.trainer.args")
     if uses_runtimes_dataset(model) and not model.fixed(FIX):
         lost = ", ".join(_runtime_dataset(model))
         message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"

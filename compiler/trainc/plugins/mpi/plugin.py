@@ -40,7 +40,7 @@ from trainc.plugins.mpi.implementations import (
     hostfile,
     implementation_of,
 )
-from trainc.upstream import LAUNCHER, NODE, TRAINER
+from trainc.upstream import JOBSET_LABEL, LAUNCHER, NODE, TRAINER
 
 HOSTFILE_VOLUME = "mpi-hostfile"
 
@@ -276,6 +276,8 @@ ENV_FIX: Final = "env-to-workers"
 LIST: Final = "OMPI_MCA_mca_base_env_list"
 SEPARATOR: Final = ";"
 _SIGNS: Final = frozenset((SEPARATOR, "="))
+_OF_ALL_PODS: Final = ("metadata.namespace", f"metadata.labels['{JOBSET_LABEL}']")
+"""The fields of a pod that are the same in all pods of a job."""
 _EXPORTED = lazy(r"(?:^|[\s'\"])--?x[\s'\"]+([^\s=;&|'\"]+)")
 _PLAIN = lazy(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
@@ -352,12 +354,16 @@ def patched_forwarding(model: Model, container: JsonObject) -> tuple[Path, str] 
 
 
 def _signs_in_values(variables: Iterable[JsonObject]) -> dict[str, frozenset[str]]:
-    """Return which of ; and = are in the values of variables, with those to which they refer; none in unknown ones."""
+    """Return which of ; and = are in the values of variables, with those to which they refer; none in unknown ones.
+
+    Both are in a value of the launcher's own pod, which is wrong in other pods.
+    """
     found: dict[str, frozenset[str]] = {}
     for variable in variables:
-        text = str(variable.get("value") or "")
+        text, source = str(variable.get("value") or ""), as_object(variable.get("valueFrom"))
         earlier = (found.get(reference[2], frozenset()) for reference in REFERENCE.finditer(text))
-        found[str(variable.get("name"))] = _SIGNS.intersection(text).union(*earlier)
+        of_pod = "resourceFieldRef" in source or get(source, "fieldRef", "fieldPath") not in (None, *_OF_ALL_PODS)
+        found[str(variable.get("name"))] = _SIGNS if of_pod else _SIGNS.intersection(text).union(*earlier)
     return found
 
 
