@@ -669,3 +669,27 @@ def test_a_command_that_reads_the_number_of_processes_gets_a_warning(command: st
     text = JOB.format(name="a", more="").replace("[torchrun, --nproc-per-node=1]", command)
     found = [finding.message for finding in import_documents([Source("old.yaml", text)]).findings]
     assert any("nprocPerNode auto" in message for message in found) is is_warned
+
+
+def test_the_old_name_of_a_service_account_is_not_that_of_a_launcher() -> None:
+    """The operator of v1 reads serviceAccountName only, and lets the launcher use an account that it makes."""
+    pods = """
+    {0}:
+      replicas: 1
+      template: {{spec: {{serviceAccount: old, containers: [{{name: a, image: "registry.example.com/a:1"}}]}}}}"""
+    text = "apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  mpiReplicaSpecs:"
+    result = import_documents([Source("old.yaml", text + pods.format("Launcher") + pods.format("Worker"))])
+    assert [file.text.count("serviceAccount") for file in result.files] == [0, 1]
+    assert "serviceAccount is left out" in " ".join(finding.message for finding in result.findings)
+
+
+def test_a_template_without_the_gang_scheduler_of_another_one_is_reported() -> None:
+    pods = """
+    {0}:
+      template: {{spec: {{{1}containers: [{{name: pytorch, image: "registry.example.com/a:1"}}]}}}}"""
+    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n"
+    text += "  runPolicy: {schedulingPolicy: {unknown: 1}}\n  pytorchReplicaSpecs:"
+    text += pods.format("Master", "schedulerName: kai-scheduler, ") + pods.format("Worker", "")
+    messages = " ".join(one.message for one in import_documents([Source("old.yaml", text)]).findings)
+    assert "some pods get no schedulerName" in messages
+    assert "unknown has no equal" in messages

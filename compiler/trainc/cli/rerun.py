@@ -123,6 +123,9 @@ def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target
         path = name_below(root, Path.cwd(), job)
         if path is not None and (path == JOBS or path.startswith(f"{JOBS}/")) and Path(job).exists():
             found = below.get(path, [])
+            if job in named and named[job] != found:
+                hint = f"write ./{job} for the file or folder, or {named[job][0].title} for the job"
+                raise WrongValue(f"{job!r} is the name of a job, and a file or folder with jobs.", hint, ARGUMENT)
         else:
             found = named.get(job, [])
             if len(found) > 1:

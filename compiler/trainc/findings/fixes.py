@@ -101,7 +101,7 @@ def _value_of(finding: Finding) -> str | None:
 
 
 def _similar_field(finding: Finding) -> Fix | None:
-    """Return the fix of a misspelt key. It is safe if each word of the key is similar to one of the right key."""
+    """Return the fix of a misspelt key. It is safe if both keys have similar words: name may not become nodeName."""
     if not finding.path or isinstance(finding.path[-1], int):
         return None
     name = finding.path[-1]
@@ -123,7 +123,8 @@ def _similar_value(finding: Finding) -> Fix | None:
 
 
 def _is_misspelt(name: str, right: str) -> bool:
-    return _letters(name) == _letters(right) or has_similar_words(name, right)
+    words_match = has_similar_words(name, right) and has_similar_words(right, name)
+    return words_match or _letters(name) == _letters(right)
 
 
 def _letters(text: str) -> str:

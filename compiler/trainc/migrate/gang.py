@@ -74,10 +74,13 @@ def _fields(
             old.warn((*path, "scheduleTimeoutSeconds"), "Volcano has no scheduleTimeoutSeconds")
     else:
         old.put(group, "scheduleTimeoutSeconds", *path, "scheduleTimeoutSeconds")
-        if not any(pod.get("schedulerName") for pod in pods):
-            message = "the pods get no schedulerName: the operator sets that of the gang scheduler it was started with"
+        if not all(pod.get("schedulerName") for pod in pods):
+            which = "some pods" if any(pod.get("schedulerName") for pod in pods) else "the pods"
+            message = f"{which} get no schedulerName: the operator sets that of the gang scheduler it was started with"
             hint = "set schedulerName in the runtime, unless the default scheduler has the plugin coscheduling"
-            old.warn((*path, "scheduleTimeoutSeconds"), message, hint)
+            where = (*path, "scheduleTimeoutSeconds")
+            old.warn(where if old.get(*where) is not None else path, message, hint)
+            old.undo(*path)
     if name := old.read(*path, "priorityClass"):
         for pod in pods:
             pod["priorityClassName"] = pod.get("priorityClassName") or name
