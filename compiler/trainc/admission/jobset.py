@@ -21,6 +21,7 @@ from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
+from trainc.kube.gojson import int32
 from trainc.kube.gotypes import JOB_SET, GoDecodeError, decode, typed
 from trainc.kube.names import DNS1035_LABEL_MAX_LENGTH, is_dns1035_label, is_dns1123_subdomain, is_valid_label_value
 from trainc.schema import admit, resource
@@ -153,11 +154,11 @@ def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
 
 def _longest_names(jobset: str, job: Field) -> dict[str, str]:
     """Return the longest name of a replicated job's Jobs, and that of its pods if they are indexed."""
-    name = f"{jobset}-{job.text('name')}-{_count(job, 'replicas') - 1}"
+    name = f"{jobset}-{job.text('name')}-{int32(_count(job, 'replicas') - 1)}"
     completions = job.number(*_JOB_SPEC, "completions")
     if job.text(*_JOB_SPEC, "completionMode") != "Indexed" or completions is None:
         return {"job": name}
-    return {"job": name, "pod": f"{name}-{completions - 1}{POD_SUFFIX}"}
+    return {"job": name, "pod": f"{name}-{int32(completions - 1)}{POD_SUFFIX}"}
 
 
 def name_limit(jobset: JsonObject) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Related, report
 from trainc.gitops.pods import replicated_jobs
 from trainc.inputs.source import Document
+from trainc.kube.gojson import int32
 from trainc.plugins import shaped
 from trainc.plugins.base import POD_SPEC, gpu_count, is_gpu, node_container, node_resources, quantities
 from trainc.plugins.model import Model, Object
@@ -178,7 +179,7 @@ OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
 
 
 def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield warnings about pods with another scheduler, and about a PodGroup without resources."""
+    """Yield findings on pods with another scheduler, and on a PodGroup without members or resources."""
     volcano, coscheduling = (model.uses(name) for name in ("volcano", "coscheduling"))
     if not (volcano or coscheduling):
         return
@@ -193,9 +194,13 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
             if foreign and not assigned and job.get("name") not in outside:
                 yield _foreign(model, jobset, job, path, volcano=volcano)
     count, resources = members(model)
-    if count > 0 and not resources:
+    path = (*POLICY, "volcano" if volcano else "coscheduling")
+    if count < 1 or int32(count) != count:  # the CRD of PodGroups refuses it; Trainer's sum may overflow
+        message, limit = f"minMember {count}: no PodGroup can have it", "1 to 2147483647"
+        yield report("TC410", model.runtime, path, message, severity=model.severity, found=str(count), expected=limit)
+    elif not resources:
         message = "no pod that minMember counts has requests, so minResources of the PodGroup is empty"
-        yield report(NO_RESOURCES, model.runtime, (*POLICY, "volcano" if volcano else "coscheduling"), message)
+        yield report(NO_RESOURCES, model.runtime, path, message)
 
 
 def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volcano: bool) -> Finding:

@@ -32,6 +32,7 @@ NEAR: Final = 0.8
 JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")
 COUNTS: Final = ("numNodes", "numProcPerNode")
+_LABEL: Final[Path] = ("template", "metadata", "labels", ANCESTOR_LABEL)
 
 
 def check_ancestors(model: Model) -> Iterator[Finding]:
@@ -205,6 +206,21 @@ def check_counts(model: Model) -> Iterator[Finding]:
             yield report(
                 "TC410", document, path, message, severity=model.severity, found=str(value), expected="1 or more"
             )
+    yield from _raised_counts(model)
+
+
+def _raised_counts(model: Model) -> Iterator[Finding]:
+    """Yield a finding on each count of a replicated job below one that no count of the trainer replaces."""
+    for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
+        for path in (("replicas",), ("template", "spec", "parallelism"))[: 1 if model.uses("mpi") else 2]:
+            value = get(job, *path)
+            if not isinstance(value, int) or value > 0 or get(job, *_LABEL) in ROLES:
+                continue
+            raised = value == 0 or path[-1] == "parallelism"
+            effect = "Trainer creates one" if raised else "JobSet ends too early, since it needs fewer Jobs to succeed"
+            severity, hint = Severity.WARNING if raised else model.severity, "remove the job to leave it out"
+            where, message = (*JOBS, index, *path), f"{path[-1]} {value}: {effect}"
+            yield report("TC410", model.runtime, where, message, severity=severity, found=str(value), hint=hint)
 
 
 def _counts(model: Model) -> Iterator[tuple[Document, Path, Json]]:

@@ -62,7 +62,7 @@ def counted(model: Model, policy: JsonObject) -> Model:
         return model
     if policy.get("runLauncherAsNode") is True:
         is_counted = model.fixed("launcher-counts-as-node") and model.pod_set(LAUNCHER) is not None
-        wanted = max(wanted - 1, 0 if is_counted else 1)
+        wanted = max(int32(wanted - 1), 0 if is_counted else 1)
     return model.with_pod_set(replace(node, count=wanted))
 
 
