@@ -87,13 +87,18 @@ def check_pullable(model: Model, result: Objects) -> Iterator[Finding]:
     for one in result:
         for path, image in images(one.data):
             is_refused = path[-1] == "image" and image != image.strip()  # of a container, by the API server (TC805)
-            if not is_refused and (error := reference_error(image) or _upper_case_error(image)):
+            if not is_refused and (error := reference_error(image) or _misread(image)):
                 yield _finding(model, one, path, image, error)
 
 
-def _upper_case_error(image: str) -> Error | None:
-    """Return the error of an image whose first step is a registry only because it has upper case."""
+def _misread(image: str) -> Error | None:
+    """Return the error of an image whose first step is a registry only because of upper case, or of a registry alone.
+
+    An environment that maps all of an image's name to a registry makes one of Docker Hub.
+    """
     first, slash, _ = image.partition("/")
+    if not slash and "." in (name := first.partition("@")[0].partition(":")[0]):
+        return Error(f"{name!r} is parsed as an image of Docker Hub, since it has no path", "write a path after it")
     if not slash or first == first.lower() or "." in first or ":" in first:
         return None
     message = f"{first!r} is parsed as a registry, since paths have no upper case"
