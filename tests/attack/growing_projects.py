@@ -248,6 +248,14 @@ PROJECTS: dict[str, tuple[int, Make]] = {
         500,
         lambda n: config(f"environments: {{prod: {{registries: {{{numbered('r.com/NUMBER: a', n)}}}}}}}\n"),
     ),
+    "retained keys": (
+        1000,
+        lambda n: config(
+            "environments:\n  prod:\n    patches:\n    - target: {kind: JobSet}\n      patch:\n        spec:\n"
+            f"          $retainKeys: [{', '.join(f'a{number}' for number in range(n))}]\n"
+            + numbered("          aNUMBER: b\n", n, "")
+        ),
+    ),
     "patches": (
         50,
         lambda n: config(

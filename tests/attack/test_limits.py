@@ -132,7 +132,7 @@ LIMITS = {
         libyaml._MOST_DIRECTIVES,
         lambda n: text("".join(f"%TAG !a{number}! tag:a,{number}:\n" for number in range(n)) + f"---\n{one()}"),
     ),
-    "digits of a quantity": Limit(quantity._MAX_SHIFT, requests, "TC109"),
+    "digits of a quantity, with those that its exponent adds": Limit(quantity._MAX_SHIFT, requests, "TC109"),
     "bytes of the values of a ConfigMap": Limit(
         native._LIMIT,
         lambda n: text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {'x' * n}}}\n---\n{one()}"),

@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from trainc import Build, Options, Source, compile
-from trainc.kube import gojson
 
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -117,20 +116,21 @@ def test_a_sum_that_no_memory_holds_is_an_error(faithful: bool) -> None:
     assert finding.path == ("spec", "trainer", "resourcesPerNode")
 
 
-@pytest.mark.parametrize("text", ["9" * 100 + "e99000", "1" + "0" * 90_000, "0." + "0" * 99_000 + "1", "9" * 3_000_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9" * 100 + "e900",
+        "1" + "0" * 900,
+        "0." + "0" * 900 + "1",
+        f"{10**18}e9000",
+        "9" * 3_000_000,
+        "1e" + "9" * 3_000_000,
+    ],
+)
 def test_quantities_of_any_length_are_read_in_time_linear_to_memory(text: str) -> None:
     build = of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {{requests: {{cpu: '{text}'}}}}}}"))
-    assert bool(build.files) == (len(text) < 100_000)
+    assert bool(build.files) == (len(text) < 1000 and not text.endswith("e9000"))
     assert {finding.code for finding in build.findings} <= {"TC109"}
-
-
-def test_a_long_quantity_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python needs quadratic time for its digits, and each step of a real cluster writes each quantity again."""
-    written, real = [], gojson.decimal
-    monkeypatch.setattr(gojson, "decimal", lambda value: written.append(value) or real(value))
-    limits = ", ".join(f"example.com/{number}: '{'9' * 5000}{number}E'" for number in range(100))
-    assert of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {{limits: {{{limits}}}}}}}")).findings
-    assert len([value for value in written if isinstance(value, int)]) == 100
 
 
 @pytest.mark.parametrize("spec", ["", "spec:\n", "spec: {}\n", "spec: {trainer: {}}\n"])

@@ -220,8 +220,8 @@ def test_texts_that_are_no_times_are_refused(text: str) -> None:
         assert written is None or written.endswith("Z")
 
 
-@pytest.mark.parametrize("text", ["1" * 5000, "0." + "1" * 5000, "1" * 5000 + "Ki"])
-def test_numbers_longer_than_pythons_limit(text: str) -> None:
+@pytest.mark.parametrize("text", ["1" * 1000, "0." + "1" * 1000, "1" * 1000 + "Ki"])
+def test_long_numbers(text: str) -> None:
     assert parse(text).sign() == 1
     assert parse(parse(text).canonical()).canonical() == parse(text).canonical()
 
@@ -232,10 +232,10 @@ def test_exponents_that_would_take_all_memory_are_refused() -> None:
     with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
         parse("1e2000000000").add(parse("1"))
     with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
-        parse("1234567890123456789e99992")
+        parse("1234567890123456789e992")
     with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
-        parse("1e99999").add(parse("10m"))
-    assert parse("1234567890123456789e99991").wide
+        parse("1e999").add(parse("10m"))
+    assert parse("1234567890123456789e991").wide
     assert parse("1e2000000000").mul(2).wide
     assert parse("1e2000000000").compare(parse("1")) == 1
     assert parse("1e2000000000").canonical() == "100e1999999998"
@@ -256,9 +256,9 @@ def test_a_quantity_is_no_number() -> None:
 
 
 def test_most_digits() -> None:
-    most = "1" * 100_000
+    most = "1" * 1000
     assert parse(most).canonical() == most
-    assert parse("1" + "0" * 99_999).compare(parse("1e99999")) == 0
+    assert parse("1" + "0" * 999).compare(parse("1e999")) == 0
     for text in (most + "1", "1" + "." + most):
         with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
             parse(text)

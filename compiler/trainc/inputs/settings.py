@@ -77,6 +77,8 @@ Project = Annotated[
     ),
 ]
 NamespacePattern = Annotated[str, form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
+Pattern = Annotated[str, Meta(max_length=400)]
+"""A pattern of names, far longer than any name: fnmatch takes quadratic time for opening brackets."""
 Duration = Annotated[str, form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
 RENDER: Final = "make render"
 """The command in the headers of generated files, unless trainc.yaml sets renderCommand."""
@@ -242,9 +244,9 @@ class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 class Target(Struct, frozen=True, forbid_unknown_fields=True):
     """The objects that a patch applies to; * is any text."""
 
-    kind: Annotated[Text, Meta(description="A kind, such as JobSet.")]
-    name: Annotated[str, Meta(description="A pattern of names.")] = "*"
-    namespace: Annotated[str, Meta(description="A pattern of namespaces.")] = "*"
+    kind: Annotated[Pattern, Meta(min_length=1, description="A kind, such as JobSet.")]
+    name: Annotated[Pattern, Meta(description="A pattern of names.")] = "*"
+    namespace: Annotated[Pattern, Meta(description="A pattern of namespaces.")] = "*"
 
 
 class Patch(Struct, frozen=True, forbid_unknown_fields=True):
@@ -278,7 +280,7 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     """The options of an environment."""
 
     jobs: Annotated[
-        tuple[Text, ...],
+        tuple[Annotated[Pattern, Meta(min_length=1)], ...],
         Meta(
             min_length=1,  # an empty list would be read as none, and does the same as the default
             description="The TrainJobs of the environment: patterns of <namespace>/<name> as in jobs/. * is any text"

@@ -155,11 +155,6 @@ def int32(number: int) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
-def read_digits(text: str) -> int:
-    """Read digits, with or without a sign; Python's own int() refuses more than 4300 of them."""
-    return int(text) if len(text) <= 4000 else int(decimal(text))
-
-
 def write_digits(number: int) -> str:
     """Write a number; Python's own str() refuses more than 4300 digits."""
     return str(number) if number.bit_length() <= 13000 else _long_digits(number)

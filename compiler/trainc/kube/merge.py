@@ -106,10 +106,11 @@ def _retain_keys(result: JsonObject, change: JsonObject) -> None:
     """Apply $retainKeys: all other keys of the original are removed."""
     if _RETAIN_KEYS not in change:
         return
-    kept = change.pop(_RETAIN_KEYS)
+    given = change.pop(_RETAIN_KEYS)
+    kept = {key for key in given if isinstance(key, str)} if isinstance(given, list) else None
     directives = (_DELETE_FROM_LIST, _SET_ORDER)
     changed = [key for key, value in change.items() if value is not None and not key.startswith(directives)]
-    if not isinstance(kept, list) or any(key not in kept for key in changed):
+    if kept is None or any(key not in kept for key in changed):
         raise MergeError("invalid patch format of retainKeys")
     for key in [key for key in result if key not in kept]:
         del result[key]

@@ -273,8 +273,8 @@ def _undecided(*_: Value) -> NoReturn:
 
 # Costs, work and rows
 
-_QUADRATIC, _MOST_DIGITS_READ = 10_000, 100_000
-"""Parsing n digits takes n * n / 10,000; numbers of more than 100,000 digits are rejected."""
+_QUADRATIC, _MOST_DIGITS_READ = 10_000, 1000
+"""Parsing n digits takes n * n / 10,000; numbers of more than 1,000 digits are rejected."""
 
 
 def _quantities(args: Sequence[Value], meter: Meter) -> None:
