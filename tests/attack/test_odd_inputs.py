@@ -241,3 +241,25 @@ def test_a_service_has_no_variable_with_a_line_break(name: str, is_known: bool) 
     )
     messages = [found.message for found in of(runtime).findings]
     assert any("there is no variable" in message for message in messages) != is_known
+
+
+def test_a_rule_whose_number_has_many_digits_is_reported_with_its_text() -> None:
+    rule = f"size(self) <= {'0' * 5000}1"
+    field = f"{{type: string, maxLength: 9, x-kubernetes-validations: [{{rule: '{rule}'}}]}}"
+    spec = f"{{type: object, properties: {{size: {field}}}}}"
+    schema = f"{{openAPIV3Schema: {{type: object, properties: {{spec: {spec}}}}}}}"
+    crd = f"""\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: things.example.com}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {{kind: Thing, plural: things, singular: thing, listKind: ThingList}}
+  versions:
+  - {{name: v1, served: true, storage: true, schema: {schema}}}
+"""
+    thing = "---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: thing}\nspec: {size: abc}\n"
+    findings = compile([Source("job.yaml", JOB + thing)], Options(crds=(Source("crd.yaml", crd),))).findings
+    (finding,) = (found for found in findings if found.severity == "error")
+    assert (finding.code, finding.path, finding.found) == ("TC201", ("spec", "size"), '"abc"')

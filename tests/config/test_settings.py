@@ -191,6 +191,11 @@ def test_what_was_never_checked_is_read_without_a_traceback(options: JsonObject)
     assert Options(config={"environments": {"prod": options}}).settings is not None
 
 
+def test_a_key_that_is_half_a_character_counts_as_missing() -> None:
+    environment = {"\ud800": 1, "queue": "gpu"}
+    assert Options(config={"environments": {"prod": environment}}).settings.queue == "gpu"
+
+
 def test_faithful_knows_no_settings() -> None:
     config: JsonObject = {"environments": {"prod": {"queue": "x"}}}
     assert Options(config=config).settings.queue == "x"

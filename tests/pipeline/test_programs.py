@@ -6,6 +6,7 @@ import decimal
 import gc
 import json
 import multiprocessing
+import pydoc
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from trainc import Options, Source, compile
+from trainc import Document, Finding, Options, Source, compile
 from trainc.admission.policy.policyset import PolicySet
 from trainc.basics.memo import exclusive
 from trainc.kube import gotypes
@@ -212,3 +213,8 @@ def test_nothing_is_kept_for_each_of_many_different_inputs() -> None:
         return sum(each.cache_info().currsize for each in unbounded), *kept
 
     assert held(range(1, 4)) == held(range(4, 9))
+
+
+@pytest.mark.parametrize("public", [Document, Finding, Options, Source, compile], ids=lambda public: public.__name__)
+def test_help_of_what_a_program_uses(public: object) -> None:
+    assert pydoc.render_doc(public)

@@ -331,6 +331,13 @@ def test_a_bare_repository(tmp_path: Path) -> None:
     assert refusal(tmp_path / "bare", "main")[0].startswith("no git repository here")
 
 
+def test_a_git_that_prints_other_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "bin/git", b"#!/bin/sh\nprintf '\\377'\n").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    with pytest.raises(RevisionError, match="no git repository here"):
+        read_revision(tmp_path, "HEAD")
+
+
 def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refusal(tmp_path, "main")[0] == "git not found on PATH"

@@ -26,7 +26,7 @@ from trainc.schema.inputs import go_types
 from trainc.schema.wording import QUOTE_IT, not_allowed, show
 from trainc.upstream import RUN_PATH
 
-_SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]+)$")
+_SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]{1,18})$")
 _QUANTITY = "quantit"
 """A part of Go's errors about quantities."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
+if TYPE_CHECKING:
+    Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
+else:  # help() of a class evaluates its annotations in the module of the class, which may not have the name
+    Json = Any
 JsonObject: TypeAlias = dict[str, Json]
 
 Path: TypeAlias = tuple[str | int, ...]

@@ -117,7 +117,9 @@ def _find(writer: Writer, node: Call, function: str, overload: str, count: int) 
     if row.run is not None:
         found, counts = replace(found, metered=row.metered), {len(each.signature.args) for each in overloads}
     elif len(runs) > 1:
-        found, counts = replace(found, metered=any(each.metered for each in runs)), {count}
+        fits = any(len(each.signature.args) == count for each in runs)  # else the call is an error when it is evaluated
+        work = row.work if fits else None
+        found, counts = replace(found, work=work, metered=any(each.metered for each in runs)), {count}
     else:
         [only] = runs
         guards = tuple(map(_guard, only.signature.args))

@@ -485,10 +485,12 @@ def answer_with_celpy(question: Question) -> Answer:
         for variable in question.variables:
             variables[variable.name] = value(variable.expression)
         found = from_celpy(value(question.expr))
+        return Answer(ok=True, value=plain(found), type=type_name(type_of(found)))
+    except EvalError as error:
+        return Answer().stop("eval", error.message)
     except CELParseError as error:
         return Answer().stop("compile", str(error.args[0]).rstrip())
     except CELEvalError as error:
         return Answer().stop("eval", str(error.args[0]))
     except Exception as error:  # noqa: BLE001 - celpy raises any, such as TypeError for a macro of a value without items
         return Answer().stop("eval", f"{type(error).__name__}: {error}")
-    return Answer(ok=True, value=plain(found), type=type_name(type_of(found)))

@@ -506,7 +506,7 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
     data["pods"] = as_object(config.get("policies")).get("pods", False)
     try:
         return convert(data, Settings)
-    except ValidationError:
+    except (ValidationError, UnicodeEncodeError):  # the latter of a key with a lone surrogate
         return convert({key: value for key, value in data.items() if _is_valid(key, value)}, Settings)
 
 
@@ -523,7 +523,7 @@ def deployment_folders(found: Iterable[Settings]) -> tuple[str, ...]:
 def _is_valid(key: str, value: object) -> bool:
     try:
         convert({key: value}, Settings)
-    except ValidationError:
+    except (ValidationError, UnicodeEncodeError):
         return False
     return True
 

@@ -148,7 +148,7 @@ def commit_of(root: Path, revision: str) -> str:
         raise RevisionError(f"{revision!r} is not a revision")
     options = ("--is-inside-work-tree", "--verify", f"{revision}^{{commit}}")
     found = run(root, ("-c", "core.warnAmbiguousRefs=true", "rev-parse", *options))
-    inside, _, commit = found.stdout.decode("ascii").strip().partition("\n")
+    inside, _, commit = found.stdout.decode("ascii", "replace").strip().partition("\n")
     if inside != "true":
         errors = run(root, ("rev-parse", "--show-toplevel")).stderr
         problem = _error(errors)
