@@ -275,16 +275,21 @@ def _pattern(failure: Failure) -> Violation:
     form = _FORMS.get(pattern)
     upstream = _invalid(failure.path, quote(text), f"{dotted(failure.path)} in body should match '{pattern}'")
     message = f"must be {form}" if form else "does not match its pattern"
-    hint = quantity_hint(text) if pattern == _QUANTITY else None
+    hint = _quantity_hint(text, failure.path) if pattern == _QUANTITY else None
     return _violation(failure, "TC106", message, upstream, expected=form or f"text that matches {pattern}", hint=hint)
 
 
-def quantity_hint(value: Any) -> str | None:
-    """Return a hint with the quantities that a text such as ``16GB`` or ``4 Gi`` may mean, or None."""
+def _quantity_hint(value: Any, path: Path) -> str | None:
+    """Return a hint with the quantities that a text such as ``16GB`` or ``4 Gi`` may mean, or None.
+
+    Of cpu, ``500mi`` means thousandths, and no larger unit is likely.
+    """
     found = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return None
     number, unit, binary, has_bytes = found.groups()
+    if path[-1:] == ("cpu",):
+        return f"did you mean {number}m?" if unit == "m" else None
     if not has_bytes and re.fullmatch(_QUANTITY, written := f"{number}{unit}{binary}"):
         return f"did you mean {written}?"
     power = "kmgtpe".index(unit.lower()) + 1
@@ -350,7 +355,7 @@ def _alternatives(failure: Failure) -> Violation:
 
 def _go_type(failure: Failure) -> Violation:
     code, wanted = failure.detail
-    hint = quantity_hint(failure.value) if code == "TC106" else None
+    hint = _quantity_hint(failure.value, failure.path) if code == "TC106" else None
     return _violation(failure, code, f"must be {wanted}", "", expected=wanted, hint=hint)
 
 
