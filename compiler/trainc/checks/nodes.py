@@ -204,6 +204,7 @@ _PARALLELISM: Final[Path] = ("template", "spec", "parallelism")
 _COMPLETIONS: Final[Path] = ("template", "spec", "completions")
 _OF_HOSTS: Final = frozenset(("network", REPLICAS, _PARALLELISM[-1], _COMPLETIONS[-1]))
 _NOT_BY_PATCH: Final = "change it in the TrainJob (spec.trainer.numNodes) or in the runtime, not by a patch"
+_VARIABLE: Final = "change variables and command in the TrainJob or in the runtime, not by a patch"
 RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
 """The policies whose plugins pass the host name of rank 0 to every process."""
 
@@ -318,23 +319,18 @@ def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if patches change what mpirun forwards, or the settings of Flux, after what uses them has been made."""
     if not model.options.settings.patches:
         return
+    forwards = model.fixed(ENV_FIX) and model.policy("mpi") is not None
+    of_flux = settings(model) if model.uses("flux") else {}
     for path, job, container in containers(jobset.data, kinds=("containers",)):
-        is_node = (job.get("name"), container.get("name")) == (NODE, NODE)
-        flux = settings(model) if model.uses("flux") and is_node else {}
-        for index, variable in enumerate(objects(container.get("env")) if flux else ()):
-            name, now = variable.get("name"), variable.get("value")
-            if isinstance(now, str) and now != (intended := flux.get(str(name), now)):
-                message = f"{name} is {now!r} after the patches, but Flux is set up for {intended!r}"
-                hint = "change it in the TrainJob or in the runtime, not by a patch"
-                where = (*path, "env", index, "value")
-                yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
-        if not model.fixed(ENV_FIX) or model.policy("mpi") is None:
-            continue
-        launches = (job.get("name"), container.get("name")) == (LAUNCHER, NODE)
-        if launches and (problem := patched_forwarding(model, container)) is not None:
+        names = job.get("name"), container.get("name")
+        if forwards and names == (LAUNCHER, NODE) and (problem := patched_forwarding(model, container)) is not None:
             where, message = (*path, *problem[0]), f"after the patches, {problem[1]}"
-            hint = "change variables and command in the TrainJob or in the runtime, not by a patch"
-            yield report_at(FIXES[ENV_FIX].code, model, jobset, where, message, hint=hint)
+            yield report_at(FIXES[ENV_FIX].code, model, jobset, where, message, hint=_VARIABLE)
+        for index, variable in enumerate(objects(container.get("env")) if names == (NODE, NODE) else ()):
+            name, now = str(variable.get("name")), variable.get("value")
+            if isinstance(now, str) and now != (intended := of_flux.get(name, now)):
+                where, message = (*path, "env", index, "value"), f"Flux is set up for {name}={intended!r}, not {now!r}"
+                yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=_VARIABLE)
 
 
 def _patched_subdomain(model: Model, jobset: Object, user: str) -> Iterator[tuple[Path, str, object, object]]:
