@@ -17,6 +17,7 @@ import pytest
 from small import Process, Run, job, surroundings
 
 from folders import put, tree
+from gitrepo import commit, needs_git
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links as Unix has them")
 
@@ -45,6 +46,18 @@ def test_a_pipe_in_the_project_is_not_read(repository: Path, known: Run, name: s
     assert done.exit_code == 1
     assert f"{name}:1:1: error[TC011]: not a regular file\n" in done.output
     assert not (repository / "out").exists()
+
+
+@needs_git
+@pytest.mark.parametrize("name", [".gitattributes", "out/prod/.gitattributes"])
+def test_a_pipe_in_the_place_of_attributes_is_not_read_by_git(repository: Path, known: Run, name: str) -> None:
+    assert known("render").exit_code == 0
+    commit(repository)
+    os.mkfifo(repository / name)
+    for command in (("render", "--check", "--no-cache"), ("validate",)):
+        done = known(*command)
+        assert done.exit_code == 1
+        assert f"{name}:1:1: error[TC011]: not a regular file, which git would read\n" in done.output
 
 
 def test_a_socket_is_not_read(repository: Path, known: Run) -> None:

@@ -25,7 +25,7 @@ from trainc.findings.display import counted
 from trainc.inputs.settings import Settings, read_settings
 from trainc.project.config import UNMANAGED
 from trainc.project.files import Kind, about
-from trainc.project.links import top_of
+from trainc.project.links import real_path, top_of
 from trainc.project.names import OUT, all_parents, is_output, is_placed, parents
 from trainc.project.write import Plan, is_temporary, ours_among
 
@@ -57,10 +57,22 @@ def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, conf
 
 
 def _with_other_content(root: Path, own: Collection[str]) -> Iterator[Finding]:
-    """Yield a finding if Flux, which knows no attributes of git, may read other content of trainc's files."""
+    """Yield a finding if Flux, which knows no attributes of git, may read other content of trainc's files.
+
+    Git would wait for a pipe in place of attributes.
+    """
     from trainc.project.git import with_other_content
 
-    if own and top_of(root) is not None and (found := with_other_content(root, sorted(own))):
+    home, top = Path(real_path(root)), top_of(root)
+    if not own or top is None:
+        return
+    above = (place for place in (home, *home.parents) if place.is_relative_to(top))
+    for place in (*above, *(home / folder for folder in sorted(all_parents(own)))):
+        path = place / _ATTRIBUTES
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            yield about(os.path.relpath(path, home), "not a regular file, which git would read")
+            return
+    if found := with_other_content(root, sorted(own)):
         more = f", as {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
         message = f"by an attribute of git, its checkout may have other content than is committed{more}"
         yield _finding(
