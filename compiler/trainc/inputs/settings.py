@@ -79,7 +79,12 @@ Project = Annotated[
 NamespacePattern = Annotated[str, form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
 Pattern = Annotated[str, Meta(max_length=400)]
 """A pattern of names, far longer than any name: fnmatch takes quadratic time for opening brackets."""
-Duration = Annotated[str, form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
+Duration = Annotated[
+    str,
+    form(  # less than 2**63 nanoseconds: Flux cannot read a longer one, nor any other object in a list with it
+        r"([0-9]{1,6}(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m", longest=20
+    ),
+]
 RENDER: Final = "make render"
 """The command in the headers of generated files, unless trainc.yaml sets renderCommand."""
 
