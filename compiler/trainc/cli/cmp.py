@@ -37,6 +37,9 @@ Environment variables, which Argo CD sets:
 
 PATH = "ARGOCD_APP_SOURCE_PATH"
 ASSIGNED = "ARGOCD_APP_PARAMETERS"
+_VARIABLE: Final = "ARGOCD_ENV_TRAINC_"
+"""The beginning of what Argo CD makes of a variable TRAINC_* in spec.source.plugin.env."""
+
 _NONE: Final = "null"
 """What Argo CD sets for an Application without parameters."""
 
@@ -78,8 +81,11 @@ def command(*, reporter: Reporter) -> int:
 
 def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the Application's parameters by name. Raises UsageError for an unknown one, and one that it has twice."""
-    given = ((name, variables.get(f"ARGOCD_ENV_TRAINC_{name.upper()}")) for name in PARAMETERS)
-    found = {name: _text(name, value) for name, value in given if value is not None}
+    names = {f"{_VARIABLE}{name.upper()}": name for name in PARAMETERS}
+    given = {key: value for key, value in variables.items() if key.startswith(_VARIABLE)}
+    for key in sorted(given.keys() - names.keys()):
+        raise click.UsageError(f"unknown variable {key}: expected {' or '.join(names)}")
+    found = {names[key]: _text(names[key], value) for key, value in given.items()}
     try:
         items = json.loads(variables.get(ASSIGNED) or _NONE)
     except (ValueError, RecursionError) as error:
