@@ -36,3 +36,36 @@ def test_a_backend_sees_the_project_without_what_builds_left(tmp_path: Path, mon
     (tmp_path / "scratch").mkdir()
     pin, _ = build_wheel(tmp_path / "project", 0, tmp_path / "cache", tmp_path / "scratch")
     assert (pin.name, pin.version, seen) == ("small", "1.0", FILES)
+
+
+LINKS = {
+    "a.json": ("../../shared/a.json", "shared/a.json"),
+    "more": ("../../shared/more", "shared/more"),
+    "hidden.json": ("../.data/h.json", "project/.data/h.json"),
+    "inside.json": ("own.json", "project/small/own.json"),
+}
+"""Links of a project: where they lead to, and what is there."""
+
+
+def test_a_backend_follows_links_to_what_it_does_not_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would leave out a link that leads nowhere, without a word."""
+    for link, (target, name) in LINKS.items():
+        put(tmp_path, name if link != "more" else f"{name}/b.json", name)
+        (tmp_path / "project/small").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "project/small" / link).symlink_to(target)
+    seen: dict[str, str] = {}
+
+    def wheel(command: Sequence[str], **_: object) -> str:
+        for link in LINKS:
+            file = Path(command[-1]) / "small" / link
+            seen[link] = (file / "b.json" if link == "more" else file).read_text(encoding="utf-8")
+        folder = Path(command[command.index("--wheel-dir") + 1])
+        folder.mkdir()
+        with ZipFile(folder / "small-1.0-py3-none-any.whl", "w") as archive:
+            archive.writestr("small/__init__.py", "")
+        return ""
+
+    monkeypatch.setattr(rootfs, "run", wheel)
+    (tmp_path / "scratch").mkdir()
+    build_wheel(tmp_path / "project", 0, tmp_path / "cache", tmp_path / "scratch")
+    assert seen == {link: name for link, (_, name) in LINKS.items()}

@@ -23,6 +23,7 @@ from msgspec import UNSET, Struct, UnsetType
 from trainc.findings import Finding
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
 from trainc.images.definition import WHEELS, BuildError, Inputs, Pin, User, missing, pins_text, preferences
+from trainc.project.links import real_path
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
@@ -291,6 +292,11 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     """
     copy, folder = scratch / "project", scratch / "built"
     shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copyfile, symlinks=True)
+    for link in [path for path in copy.rglob("*") if path.is_symlink()]:
+        real = real_path(project / link.relative_to(copy))
+        if not link.exists() or not Path(real).is_relative_to(real_path(project)):  # to what the copy does not have
+            link.unlink()
+            link.symlink_to(real)
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder)]
     run([*_OWN_PIP, "wheel", *options, str(copy)], environment={"SOURCE_DATE_EPOCH": str(epoch)})
     (file,) = folder.iterdir()
