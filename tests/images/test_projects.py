@@ -69,3 +69,24 @@ def test_a_backend_follows_links_to_what_it_does_not_see(tmp_path: Path, monkeyp
     (tmp_path / "scratch").mkdir()
     build_wheel(tmp_path / "project", 0, tmp_path / "cache", tmp_path / "scratch")
     assert seen == {link: name for link, (_, name) in LINKS.items()}
+
+
+def test_an_executable_file_of_a_project_stays_executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of other modes, which depend on the umask, nothing is left."""
+    put(tmp_path / "project", "small/run.sh", "")
+    (tmp_path / "project/small/run.sh").chmod(0o700)
+    put(tmp_path / "project", "small/data.json", "")
+
+    def wheel(command: Sequence[str], **_: object) -> str:
+        folder = Path(command[command.index("--wheel-dir") + 1])
+        folder.mkdir()
+        with ZipFile(folder / "small-1.0-py3-none-any.whl", "w") as archive:
+            for name in ("small/run.sh", "small/data.json"):
+                archive.write(Path(command[-1]) / name, name)
+        return ""
+
+    monkeypatch.setattr(rootfs, "run", wheel)
+    (tmp_path / "scratch").mkdir()
+    _, file = build_wheel(tmp_path / "project", 0, tmp_path / "cache", tmp_path / "scratch")
+    modes = {one.filename: oct(one.external_attr >> 16) for one in ZipFile(file).infolist()}
+    assert modes == {"small/data.json": "0o600", "small/run.sh": "0o100755"}

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -283,15 +284,18 @@ def _not_copied(project: Path) -> Callable[[str, list[str]], set[str]]:
     return ignored
 
 
+_EXECUTABLE: Final = stat.S_IFREG | stat.S_IXUSR
+
+
 def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[Pin, Path]:
     """Build the wheel of a Python project with the build backend that is installed, and keep it in the cache.
 
     Return its pin and its file. The bytes depend on the project's files and the backend alone: a copy is built, since
     backends leave files in the project that get into the next wheel, and the archive is written without compression,
-    times and modes. Raises BuildError.
+    times and modes, except that a file may be executable. Raises BuildError.
     """
     copy, folder = scratch / "project", scratch / "built"
-    shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copyfile, symlinks=True)
+    shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copy, symlinks=True)
     for link in [path for path in copy.rglob("*") if path.is_symlink()]:
         real = real_path(project / link.relative_to(copy))
         if not link.exists() or not Path(real).is_relative_to(real_path(project)):  # to what the copy does not have
@@ -305,7 +309,10 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     normal = scratch / file.name
     with ZipFile(file) as old, ZipFile(normal, "w") as new:
         for member in sorted(old.infolist(), key=lambda one: one.filename):
-            new.writestr(ZipInfo(member.filename), old.read(member))
+            plain = ZipInfo(member.filename)
+            if (member.external_attr >> 16) & _EXECUTABLE == _EXECUTABLE:  # then pip makes it so
+                plain.external_attr = (_EXECUTABLE | 0o755) << 16
+            new.writestr(plain, old.read(member))
     pin = _pin_of(normal)
     kept = cache / "wheels" / pin.sha256
     kept.mkdir(parents=True, exist_ok=True)
