@@ -129,12 +129,13 @@ def test_modes_owners_and_attributes_stay() -> None:
 
 def test_compiled_modules_that_hold_a_time_are_left_out() -> None:
     modules = {
-        "usr/lib/a.cpython-311.pyc": b"\xa7\r\r\n\0\0\0\0" + b"time" * 2,
-        "usr/lib/b.cpython-311.pyc": b"\xa7\r\r\n\3\0\0\0" + b"hash" * 2,
-        "usr/lib/c.pyc": b"",
+        "usr/lib/__pycache__/a.cpython-311.pyc": b"\xa7\r\r\n\0\0\0\0" + b"time" * 2,
+        "usr/lib/__pycache__/b.cpython-311.pyc": b"\xa7\r\r\n\3\0\0\0" + b"hash" * 2,
+        "usr/lib/__pycache__/c.pyc": b"",
+        "usr/lib/d.pyc": b"\xa7\r\r\n\0\0\0\0" + b"time" * 2,  # a module without a source
     }
     found = members(normal({**SYSTEM_FILES, **modules})[0])
-    assert [name for name in modules if name in found] == ["usr/lib/b.cpython-311.pyc"]
+    assert [name for name in modules if name in found] == ["usr/lib/__pycache__/b.cpython-311.pyc", "usr/lib/d.pyc"]
 
 
 def test_facts() -> None:

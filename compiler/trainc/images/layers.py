@@ -192,7 +192,8 @@ def _linked(members: Mapping[str, tarfile.TarInfo], member: tarfile.TarInfo) -> 
 
 def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
     """Return whether a member is a compiled module whose validity depends on the time of its source (PEP 552)."""
-    return member.isreg() and member.name.endswith(".pyc") and _open(tar, member).read(8)[4:] != _HASHED
+    is_cached = "/__pycache__/" in member.name and member.name.endswith(".pyc")  # else it has no source
+    return member.isreg() and is_cached and _open(tar, member).read(8)[4:] != _HASHED
 
 
 def _first_names(members: Mapping[str, tarfile.TarInfo]) -> Mapping[str, str]:
@@ -232,7 +233,7 @@ def _facts(members: Mapping[str, tarfile.TarInfo], texts: Mapping[str, str]) -> 
     )
 
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Part of every key: changes when the same inputs give other bytes."""
 
 _TAR, _FACTS, _SUMS = "layer.tar", "facts.json", "sums.json"
