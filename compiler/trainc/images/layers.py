@@ -36,7 +36,7 @@ DROPPED: Final = re.compile(
     | etc/apt/(sources\.list|sources\.list\.d/.*|preferences\.d/.*|auth\.conf(\.d/.*)?)
     | var/lib/apt/(lists|mirrors|periodic)/.* | var/lib/dpkg/.*-old | var/lib/dpkg/lock.* | var/lib/systemd/.*seed
     | var/cache/(apt|ldconfig|man|fontconfig)/.* | var/cache/debconf/.*-old | var/backups/.*
-    | var/log/(?!(apt|runit|private)$).* | root/\.(bash_history|cache.*|wget-hsts|python_history)
+    | var/log/runit/.* | root/\.(bash_history|cache.*|wget-hsts|python_history)
     """,
     re.X,
 )
@@ -80,12 +80,12 @@ class Entry(Struct, frozen=True):
 def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
     """Rewrite the tar of a root file system, sorted by name and with one time, and return the facts about it.
 
-    Files that DROPPED matches are left out, and an empty /etc/machine-id is added. Compiled Python modules with the
-    time of their source are left out too, as one time for all files would make them stale. Raises tarfile.TarError if
-    ``source`` is not a tar, KeyError if it is not a Debian system.
+    What is left over from the build is left out, and an empty /etc/machine-id is added. Compiled Python modules with
+    the time of their source are left out too, as one time for all files would make them stale. Raises tarfile.TarError
+    if ``source`` is not a tar, KeyError if it is not a Debian system.
     """
     with tarfile.open(fileobj=source) as old, tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as new:
-        members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
+        members = {name: member for member in old if (name := _name(member.name)) and not is_left_over(name, member)}
         members = {name: member for name, member in members.items() if not _timed(old, member)}
         members = {name: _linked(members, member) for name, member in members.items()}
         first = _first_names(members)
@@ -117,6 +117,14 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
                     header.size, file = len(shadow), BytesIO(shadow)
                 new.addfile(header, file)
     return _facts(members, texts)
+
+
+def is_left_over(name: str, member: tarfile.TarInfo) -> bool:
+    """Return whether a member of a system is left over from the build, as DROPPED has it, or is a log.
+
+    The folders of logs are not: programs, such as nginx, do not start without theirs, which their packages bring.
+    """
+    return DROPPED.fullmatch(name) is not None or (name.startswith("var/log/") and not member.isdir())
 
 
 def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
