@@ -73,14 +73,20 @@ def test_the_image_of_a_volume_is_pinned_moved_and_required() -> None:
     assert {each.found for each in unpinned.findings if each.code == "TC702"} == {"m.io/team/mpi:1", "m.io/team/data:1"}
 
 
-def test_an_image_that_is_moved_to_docker_hub_by_its_short_name_is_required_and_used() -> None:
+@pytest.mark.parametrize(
+    ("start", "new", "image"),
+    [("ghcr.io/team/mpi", "mpi", "mpi:1"), ("ghcr.io/team", "index.docker.io", "index.docker.io/mpi:1")],
+)
+def test_an_image_that_is_moved_to_docker_hub_by_its_short_name_is_required_and_used(
+    start: str, new: str, image: str
+) -> None:
     config: JsonObject = {
-        "environments": {"prod": {"registries": {"ghcr.io/team/mpi": "mpi"}}},
+        "environments": {"prod": {"registries": {start: new}}},
         "lock": {"required": ["ghcr.io/team"]},
     }
-    assert {each.found for each in build({}, config).findings if each.code == "TC702"} == {"mpi:1"}
+    assert image in {each.found for each in build({}, config).findings if each.code == "TC702"}
     found = build(DIGESTS, config)
-    assert ("JobSet", f"mpi:1@{ONE}") in run_by(found)
+    assert ("JobSet", f"{image}@{ONE}") in run_by(found)
     lock, _ = parse_lock(Source(FILE, lock_text(DIGESTS)))
     assert lock_notes([(Options(lock=lock, config=config), map(summarize, found.objects))]) == ()
 

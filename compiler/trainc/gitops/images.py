@@ -163,7 +163,7 @@ def _names(image: str, settings: Settings) -> Iterator[str]:
     name, registries = spelt_out(plain), settings.registries
     olds = _by_target(registries)
     # The new name may be without a registry: python:3 is then an image with a tag, and not a registry with a port.
-    starts = {plain, plain if "/" in plain else plain.partition(":")[0]}
+    starts = {plain, prefix_spelt_out(plain), plain if "/" in plain else plain.partition(":")[0]}
     found = {*((old, False) for old in olds.of(name)), *((old, True) for start in starts for old in olds.of(start))}
     for old, as_written in sorted(found):
         new = registries[old]
