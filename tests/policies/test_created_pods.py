@@ -18,6 +18,7 @@ from trainc.checks.created_pods import (
     only_in_clusters,
 )
 from trainc.checks.server_forms import server_form
+from trainc.kube.generated import JOB_UID
 from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
@@ -218,3 +219,12 @@ def test_uids_in_selectors_are_unknown() -> None:
         (*PREFERRED, 0, "podAffinityTerm", "labelSelector", "matchExpressions", 0, "values"),
         ("topologySpreadConstraints", 0, "labelSelector", "matchExpressions", 0, "values"),
     ]
+
+
+def test_values_beside_what_looks_like_a_uid_are_known() -> None:
+    """Otherwise, a policy on them would be undecided."""
+    row = {"key": "app", "operator": "In", "values": ["a", JOB_UID]}
+    spec = {"containers": [], "topologySpreadConstraints": [{"labelSelector": {"matchExpressions": [row]}}]}
+    job: Any = {"metadata": {"name": "a"}, "spec": {"template": {"metadata": {}, "spec": spec}}}
+    (pod,) = created_pod(server_form({"apiVersion": "batch/v1", "kind": "Job", **job}).data)
+    assert not [path for path in pod.unknown if path[-1] == "values"]

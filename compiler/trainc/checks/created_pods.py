@@ -58,7 +58,6 @@ _POD_UNKNOWN: Final[tuple[Path, ...]] = (
 )
 _SELECTORS: Final = ("affinity", "topologySpreadConstraints")
 """The fields of a pod that select pods by labels."""
-_PLACEHOLDERS: Final = frozenset((JOB_UID, JOBSET_UID))
 
 
 class CreatedObject(msgspec.Struct, frozen=True, eq=False):
@@ -75,15 +74,18 @@ class CreatedObject(msgspec.Struct, frozen=True, eq=False):
 
 
 def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:
-    """Return a JobSet with the pod templates that the Jobs of ``before`` have when they resume, if one is suspended.
+    """Return a JobSet of which the Jobs that exist would be made as they resume, if it or ``before`` is suspended.
 
-    The other fields of pod templates cannot change. Source: JobSet v0.12.0 resumeJob in jobset_controller.go.
+    They are those of ``before``, with its annotations and coordinator. JobSet only adds to their pod
+    templates, whose other fields cannot change. Source: JobSet v0.12.0 resumeJob in jobset_controller.go.
     """
     if not any(get(each, "spec", "suspend") is True for each in (jobset, before)):
         return jobset
     old = {job.get("name"): job for job in objects(get(before, "spec", "replicatedJobs"))}
     new = objects(get(jobset, "spec", "replicatedJobs"))
-    return put(jobset, ("spec", "replicatedJobs"), [_resumed(job, old.get(job.get("name"), {})) for job in new])
+    jobs: list[Json] = [_resumed(job, old.get(job.get("name"), {})) for job in new]
+    suspend = get(jobset, "spec", "suspend") is True
+    return {**before, "spec": {**as_object(before["spec"]), "replicatedJobs": jobs, "suspend": suspend}}
 
 
 def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
@@ -141,8 +143,8 @@ def created_pod(job: JsonObject, template: Path = (), unknown: tuple[Path, ...] 
 
 
 def _lists_of_uids(value: Json, path: Path) -> Iterator[Path]:
-    """Yield the paths of lists with a placeholder, which the server copies from labels that matchLabelKeys names."""
-    if isinstance(value, list) and not _PLACEHOLDERS.isdisjoint(each for each in value if isinstance(each, str)):
+    """Yield the paths of lists of one placeholder, which the server copies from labels that matchLabelKeys names."""
+    if isinstance(value, list) and len(value) == 1 and value[0] in (JOB_UID, JOBSET_UID):
         yield path
         return
     for key, each in value.items() if isinstance(value, dict) else enumerate(as_list(value)):
