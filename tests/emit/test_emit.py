@@ -86,6 +86,11 @@ def test_double_quotes(text: str) -> None:
         ("\ue000\U0010ffff\U000e0001", '"\\ue000\\U0010ffff\\U000e0001"'),
         ("a\r\nb", '"a\\r\\nb"'),
         ("a\u00a0b", '"a\\xa0b"'),
+        ("a \ufe0f# b", '"a \\ufe0f# b"'),
+        ("a \u2800# b\n", '"a \\u2800# b\\n"'),
+        ("a \U0001d159# \U00016fe4# b", '"a \\U0001d159# \\U00016fe4# b"'),
+        ("a" + "\u0301" * 5 + "\n", '"a' + "\u0301" * 4 + '\\u0301\\n"'),
+        ("\u2714\ufe0f 1\ufe0f\u20e3", '"\u2714\ufe0f 1\ufe0f\u20e3"'),
     ],
 )
 def test_escapes(text: str, written: str) -> None:

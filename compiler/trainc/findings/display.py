@@ -48,13 +48,13 @@ _TOKEN = lazy(
 
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
-_SELECTOR = r"(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
+SELECTOR = r"(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
 """A selector of the text or emoji form, except after a character that has both forms."""
 HIDDEN_CHARACTERS = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     r"\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff\uffa0"
-    r"\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bcaf\U0001d173-\U0001d17a"
-    r"\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
+    r"\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f\U00016fe4\U0001bca0-\U0001bcaf\U0001d159"
+    r"\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
 """The characters of HIDDEN that need no context, as ranges for a pattern."""
 
@@ -64,23 +64,23 @@ _MARKS = (
     r"\u3099\u309a\ufe20-\ufe2f"
 )
 """Marks that are drawn above or below the letter before them, and above or below each other."""
-_STACKED = rf"[{_MARKS}](?<=[{_MARKS}]{{5}})"
+STACKED = rf"[{_MARKS}](?<=[{_MARKS}]{{5}})"
 """A mark on four others, which no language has: a pile of them covers the lines around it in a browser."""
-HIDDEN = lazy(rf"{_SELECTOR}|{_STACKED}|[{HIDDEN_CHARACTERS}]")
+HIDDEN = lazy(rf"{SELECTOR}|{STACKED}|[{HIDDEN_CHARACTERS}]")
 """A character that must not reach a reader as it is, other than a tab and a line feed.
 
 Controls, formats such as bidirectional overrides, what Unicode lets a font leave out (Default_Ignorable_Code_Point),
 line separators, surrogates, private use, noncharacters, and planes without a character. They are listed here because
 unicodedata differs between versions of Python. Other unassigned characters are shown as is, as a font's empty box.
 """
-_UNSAFE = lazy(rf"{_SELECTOR}|{_STACKED}|[\t\n{HIDDEN_CHARACTERS}]")
-_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{_SELECTOR}|{_STACKED}|[{HIDDEN_CHARACTERS}]")
+_UNSAFE = lazy(rf"{SELECTOR}|{STACKED}|[\t\n{HIDDEN_CHARACTERS}]")
+_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{SELECTOR}|{STACKED}|[{HIDDEN_CHARACTERS}]")
 
-OTHER_SPACES = r"\xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
-"""The spaces other than the ASCII one, as ranges for a pattern."""
+OTHER_SPACES = r"\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+"""The spaces other than the ASCII one, and the empty pattern of Braille, as ranges for a pattern."""
 
 _SPACES = lazy(f"[{OTHER_SPACES}]")
-_ODD = rf"(?:{_SELECTOR}|[{HIDDEN_CHARACTERS}{OTHER_SPACES}])"
+_ODD = rf"(?:{SELECTOR}|[{HIDDEN_CHARACTERS}{OTHER_SPACES}])"
 ODD_EDGE = lazy(rf"\A{_ODD}|{_ODD}(?=#)|(?![\U000e0020-\U000e01ef]){_ODD}\Z")
 """What looks like a blank at an edge of a text, or before a #. A tag or variation selector at the end does not."""
 _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufeff]")

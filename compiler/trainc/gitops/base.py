@@ -177,7 +177,9 @@ _KUSTOMIZE: Final = "internal.config.kubernetes.io/"
 """The prefix of kustomize's own annotations: with needsHashSuffix it renames an object, with others it may panic."""
 _LOCAL: Final = "config.kubernetes.io/local-config"
 _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
-"""Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
+"""Characters that are refused, or replaced, where JSON is read as YAML: between the steps of kustomize, and of what a
+plugin of Argo CD prints (SplitYAML in gitops-engine/pkg/utils/kube/kube.go).
+"""
 _QUOTED: Final = lazy("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufffe\uffff]| \n| \\Z")
 """What a text has that go-yaml never writes as a block of lines."""
 _ODD: Final = lazy(r"""\\x(?:7f|[89])|\\uff(?:fe|ff)|\\u202[89]['"]|['"](?:\\t|<<['"])""")
@@ -247,9 +249,9 @@ def _spoilt(data: JsonObject, *, by_flux: bool) -> Iterator[tuple[Path, str]]:
     for path in filter(None, paths(data)):
         value = get(data, *path)
         text = value if isinstance(value, str) else ""
-        if by_flux and (found := _UNREADABLE.search(f"{path[-1]}{text}")):
-            effect = "Flux replaces it by a blank" if found[0] == "\x85" else unreadable
-            yield path, f"with the character U+{ord(found[0]):04X}, {effect}"
+        if found := _UNREADABLE.search(f"{path[-1]}{text}"):
+            effect = "replaces it by a blank" if found[0] == "\x85" else "cannot read the file"
+            yield path, f"with the character U+{ord(found[0]):04X}, {tool} {effect}"
         elif path[-1] == "<<":
             yield path, f"with the key <<, {'Flux leaves it out' if by_flux else unreadable}"
         elif "\n" not in text or _QUOTED.search(text):
