@@ -20,6 +20,7 @@ from trainc.gitops.namespaces import names_in
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Destination, Settings, is_among, read_settings, settings_of_all
 from trainc.inputs.source import Document
@@ -49,12 +50,11 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
     """
     first: dict[tuple[str, str, str], Document] = {}
     services: set[tuple[str, str]] = set()
-    found = []
-    for job in sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
+    jobs = sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index))
+    found = list(_same_kustomization(jobs, options)) if options.settings.target == "flux" else []
+    for job in jobs:
         document = job.document
         names = (("name", job.name), *((("JobSet", job.jobset),) if job.jobset else ()), *job.created)
-        if options.settings.target == "flux":  # a shortened name may be the whole name of another
-            names += (("Kustomization", kustomization_name(options.environment, job.namespace, job.name)),)
         # The first, since jobs with the same name also have the same JobSet, and all that it creates.
         for what, name in names:
             other = first.setdefault((what, job.namespace, name), document)
@@ -79,6 +79,19 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
                 break
             services.add((job.namespace, name))
     return tuple(found)
+
+
+def _same_kustomization(jobs: Iterable[DeployedJob], options: Options) -> Iterator[Finding]:
+    """Yield a finding for each folder of out/ whose shortened name is that of another one, of any namespace."""
+    first: dict[str, tuple[str, Document]] = {}
+    for job in jobs:
+        for folder in (job.name, FOLDER):
+            place, name = f"{job.namespace}/{folder}", kustomization_name(options.environment, job.namespace, folder)
+            other, document = first.setdefault(name, (place, job.document))
+            if other != place:
+                message = f"{place} has the same Kustomization {name} in environment {options.environment} as {other}"
+                related = (Related("the other job", document, _NAME),)
+                yield report("TC602", job.document, _NAME, message, found=name, related=related)
 
 
 def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
