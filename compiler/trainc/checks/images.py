@@ -94,8 +94,12 @@ def check_pullable(model: Model, result: Objects) -> Iterator[Finding]:
 def _misread(image: str) -> Error | None:
     """Return the error of an image whose first step is a registry only because of upper case, or of a registry alone.
 
-    An environment that maps all of an image's name to a registry makes one of Docker Hub.
+    An environment that maps all of an image's name to a registry makes one of Docker Hub. Or containerd takes it for
+    the ID of an image, or the beginning of one (LocalResolve in internal/cri/server/images of containerd v2.0.0).
     """
+    if _ID.fullmatch(image):
+        message = "it is parsed as the ID of an image that the node has, from any registry"
+        return Error(message, "write the name of the image, and @sha256: with its digest")
     first, slash, _ = image.partition("/")
     if not slash and "." in (name := first.partition("@")[0].partition(":")[0]):
         return Error(f"{name!r} is parsed as an image of Docker Hub, since it has no path", "write a path after it")
@@ -138,6 +142,7 @@ _HOST = lazy(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
 _PATH = lazy(rf"{_STEP}(?:/{_STEP})*")
 _TAG = lazy(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _HEX = lazy(r"[a-f0-9]+")
+_ID = lazy(r"sha256:[a-f0-9]+")
 _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^%()]*\)s|\$\w*|[{}<>]")
 
