@@ -74,10 +74,14 @@ def _entries(root: Path) -> Iterator[tuple[Kind, str, str]]:
         yield from (entry[1:] for entry in entries_in_index(root, *INPUTS, OUT))
 
 
-def _links_with_nul(root: Path, links: list[tuple[str, str]]) -> Iterator[str]:
-    if links:
+def _links_with_nul(root: Path, links: list[tuple[str, str]]) -> list[str]:
+    texts = {content: name for name, content in links}
+    if texts:
         with suppress(RevisionError), reader(root) as read:
-            yield from (name for (name, _), text in zip(links, read(links), strict=True) if b"\0" in text)
+            found = read([(name, content) for content, name in texts.items()])
+            wrong = {content for content, text in zip(texts, found, strict=True) if b"\0" in text}
+            return [name for name, content in links if content in wrong]
+    return []
 
 
 def _about(name: str, message: str, hint: str) -> Finding:
