@@ -86,8 +86,8 @@ def test_an_application_is_refreshed_by_what_may_move_to_another() -> None:
         "plain.team-a.bert": ".",
         "plain.team-a.bert-2": ".",
         "plain.team-b.bert": ".",
-        "namespaces.team-a": '/out;/"out',
-        "namespaces.team-b": '/out;/"out',
+        "namespaces.team-a": "/",
+        "namespaces.team-b": "/",
         "hydrator.team-a": "/",
     }
 

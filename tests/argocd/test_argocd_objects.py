@@ -89,18 +89,37 @@ def test_a_changed_role_refreshes_the_application_of_its_namespace(tmp_path: Pat
     file = tmp_path / folder / "out" / "prod" / "team-a" / "0-shared" / f"role-{name}.yaml"
     file.parent.mkdir(parents=True)
 
-    def git(*command: str) -> str:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-        done = subprocess.run(["git", *identity, *command], cwd=tmp_path, capture_output=True, check=True)
-        return done.stdout.decode()
-
-    git("init", "--quiet")
+    _git(tmp_path, "init", "--quiet")
     for content in ("one", "two"):
         file.write_text(content, encoding="utf-8")
-        git("add", ".")
-        git("commit", "--quiet", "--message", content)
-    (changed,) = git("diff", "--name-only", "HEAD~..HEAD").splitlines()
-    assert any(f"/{changed}".startswith(f"{path}/") for path in str(needed).split(";"))
+        _git(tmp_path, "add", ".")
+        _git(tmp_path, "commit", "--quiet", "--message", content)
+    (changed,) = _git(tmp_path, "diff", "--name-only", "HEAD~..HEAD").splitlines()
+    assert any(f"/{changed}".startswith(f"{path.rstrip('/')}/") for path in str(needed).split(";"))
+
+
+def test_a_job_whose_file_moves_out_of_the_output_refreshes_the_application_of_its_namespace(tmp_path: Path) -> None:
+    """git lists only the new path of a file that moved, which a pull request can choose."""
+    key = "argocd.argoproj.io/manifest-generate-paths"
+    needed = get(applicationset(tree("namespaces")), "spec", "template", "metadata", "annotations", key)
+    job, moved = tmp_path / "out/prod/team-a/one/jobset-one.yaml", tmp_path / "jobs/team-a/notes.txt"
+    job.parent.mkdir(parents=True)
+    moved.parent.mkdir(parents=True)
+    job.write_text("one\n", encoding="utf-8")
+    _git(tmp_path, "init", "--quiet")
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "commit", "--quiet", "--message", "one")
+    job.rename(moved)
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "commit", "--quiet", "--message", "none")
+    (changed,) = _git(tmp_path, "diff", "--name-only", "HEAD~..HEAD").splitlines()
+    assert changed == "jobs/team-a/notes.txt"
+    assert needed == "/"  # which every path is below, for Argo CD
+
+
+def _git(folder: Path, *command: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    return subprocess.run(["git", *identity, *command], cwd=folder, capture_output=True, check=True).stdout.decode()
 
 
 def test_not_automated_says_nothing_of_pruning() -> None:

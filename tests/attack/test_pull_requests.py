@@ -203,6 +203,21 @@ def test_a_link_with_which_a_plugin_or_flux_reads_nothing_is_an_error(
     assert found == wrong
 
 
+def test_a_link_with_which_flux_reads_nothing_is_an_error(root: Path) -> None:
+    write(root, {"jobs/a/.gitmodule\u017f": "-> one.yaml", "trainc.yaml": "environments: {st: {target: flux}}\n"})
+    assert run("render", "-q")[0] == 0
+    commit(root.parent)
+    text = root.parent.parent / "text"
+    text.write_bytes(b"one.yaml\0")
+    link = git(root, "hash-object", "-w", str(text))
+    git(root, "update-index", "--add", "--cacheinfo", f"120000,{link},{ROOT}/jobs/a/notes")
+    git(root, "checkout-index", "jobs/a/notes")
+    status, output = run("validate", "--base", "HEAD")
+    assert status == 1, output
+    assert "jobs/a/.gitmodule\u017f:1:1: error[TC011]: a name that Flux refuses" in output
+    assert "jobs/a/notes:1:1: error[TC011]: symbolic link with a NUL character in its text" in output
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: bool, root: Path) -> None:
     path = f"{ROOT}/jobs/a/more"

@@ -178,6 +178,19 @@ def test_links_that_lead_to_all_others_are_each_read_once(tmp_path: Path) -> Non
     assert len(counted) == len(set(counted)) == len(links)
 
 
+def test_links_of_a_folder_with_one_long_text_are_resolved_once() -> None:
+    """git stores the text once, so that a small pull request may have 100,000 of them."""
+    text, read = f"{'../a/' * 400}x.yaml", list[str]()
+
+    def read_link(path: str) -> str | None:
+        read.append(path)
+        return text if path.startswith("/jobs/a/link") else None
+
+    paths = RealPaths(read_link)
+    assert {paths.of(f"/jobs/a/link-{number}") for number in range(1000)} == {"/jobs/a/x.yaml"}
+    assert len(read) < 4000
+
+
 @pytest.mark.parametrize(
     "path",
     ["a/file", "a/link", "a/up/b", "loop", "loop/x", "a/loop/../file", "a/absolute/file", "a/missing/../file", "/", ""],

@@ -248,12 +248,11 @@ def _refreshed_by(tree: Tree) -> str:
     """Return the paths whose changes refresh an Application: its folder, or more if objects may move to another one.
 
     Argo CD asks git for changed files (ChangedFiles in util/git/client.go), which takes a removed file and a similar
-    new one for one that moved, and lists the new path only: nothing would be pruned where it was. It lists the path of
-    a Role or RoleBinding with a name beyond ASCII in quotation marks.
+    new one, anywhere in the repository, for one that moved, and lists the new path only: nothing would be pruned where
+    it was. It lists the path of a Role or RoleBinding with a name beyond ASCII in quotation marks.
     """
     if tree.settings.argocd.per_namespace:
-        folder = in_repository("out", tree.settings)
-        return f'/{folder};/"{folder}'
+        return "/"
     return f'{{{{ if eq ({_step(tree, 3)}) "{FOLDER}" }}}}/{{{{ else }}}}.{{{{ end }}}}'
 
 

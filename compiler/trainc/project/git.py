@@ -50,8 +50,8 @@ class RevisionError(Exception):
         self.hint = hint
 
 
-def entries_in_index(root: Path, *paths: str) -> Iterator[tuple[str, Kind, str]]:
-    """Yield the tag, kind and name from root of each entry of git's index at or below some paths; S is left out.
+def entries_in_index(root: Path, *paths: str) -> Iterator[tuple[str, Kind, str, str]]:
+    """Yield the tag, kind, name from root and hash of each entry of git's index at or below paths; S is left out.
 
     Raises RevisionError.
     """
@@ -59,8 +59,8 @@ def entries_in_index(root: Path, *paths: str) -> Iterator[tuple[str, Kind, str]]
     listing = git(root, "ls-files", "-t", "--stage", "-z", "--", *(prefix + path or "." for path in paths))
     for line in filter(None, listing.split(b"\0")):
         head, _, name = line.partition(b"\t")
-        tag, mode, *_ = head.decode("ascii").split()
-        yield tag, KINDS.get(mode, Kind.OTHER), os.fsdecode(name)[len(prefix) :]
+        tag, mode, content, _ = head.decode("ascii").split()
+        yield tag, KINDS.get(mode, Kind.OTHER), os.fsdecode(name)[len(prefix) :], content
 
 
 def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
@@ -71,7 +71,7 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
     if top_of(root) is None:
         return {}
     try:
-        return {name: kind for _, kind, name in entries_in_index(root, folder)}
+        return {name: kind for _, kind, name, _ in entries_in_index(root, folder)}
     except RevisionError:
         return None
 

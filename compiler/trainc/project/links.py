@@ -41,23 +41,27 @@ _IN_A_ROW: Final = 40
 class RealPaths:
     """Resolves symbolic links as os.path.realpath does, but each only once, and any number of them in a row.
 
-    Otherwise, many links that each lead to all others would take quadratic time. ``read`` returns the text of a link.
+    Otherwise, many links that each lead to all others would take quadratic time. Of links in one folder with the same
+    text, as git stores it only once, the first is resolved. ``read`` returns the text of a link.
     """
 
     def __init__(self, read: Callable[[str], str | None] = _link) -> None:
         self.read = read
         self.links: dict[str, str] = {}
+        self.texts: dict[tuple[str, str], str] = {}
 
     def of(self, path: str) -> str:
         """Return an absolute path without links; one in a loop stays. A path that is too long leads to the root."""
-        reached, waiting = "", [("", path)]  # links, each with the rest of its text
+        # Links, each with its folder and text, and the rest of this text.
+        reached, waiting = "", [("", ("", path), path)]
         while waiting:
-            link, rest = waiting.pop()
+            link, key, rest = waiting.pop()
             if not rest:
                 self.links[link] = reached
+                self.texts[key] = reached
                 continue
             step, _, rest = rest.partition("/")
-            waiting.append((link, rest))
+            waiting.append((link, key, rest))
             if step == "..":
                 reached = reached.rpartition("/")[0]
             elif step not in ("", "."):
@@ -66,8 +70,11 @@ class RealPaths:
                 if text is None or len(text) > LONGEST:
                     reached = "" if len(place) > LONGEST else self.links.get(place, place)
                     continue
+                if (known := self.texts.get((reached, text))) is not None:
+                    self.links[place] = reached = known
+                    continue
                 self.links[place] = place  # until its text is resolved: that leads here again in a loop
-                waiting.append((place, text))
+                waiting.append((place, (reached, text), text))
                 reached = "" if text.startswith("/") else reached
         return reached or "/"
 

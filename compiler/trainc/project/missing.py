@@ -127,7 +127,7 @@ def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]]) -> list[s
 
     places = _places(root, name, links)
     found = list[str]()
-    for tag, kind, file in entries_in_index(root, *places if len(places) == 1 else ("",)):
+    for tag, kind, file, _ in entries_in_index(root, *places if len(places) == 1 else ("",)):
         if tag == "S" and not os.path.lexists(root / file):
             names = (name + file[len(place) :] for place in (*parents(file), file) for name in places.get(place, ()))
             found += islice((each for each in names if kind is not Kind.FILE or is_read(each) or is_output(each)), 1)
