@@ -68,6 +68,12 @@ def aliases(size: int) -> Input:
     return text(f"apiVersion: v1\nkind: List\nitems:\n{items}---\n{one()}")
 
 
+def repeated(size: int) -> Input:
+    """Return an object whose aliases repeat so many keys and items: mostly a list that counts as 50."""
+    items = ["&a [" + "1, " * 49 + "]", "&b 1", *["*a"] * (size // 50), *["*b"] * (size % 50)]
+    return text(f"{HEAD}data: [{', '.join(items)}]\n---\n{one()}")
+
+
 def script(size: int) -> Input:
     """Return a job with a function of the SDK, whose script has so many bytes."""
     start = "read -r -d '' SCRIPT << EOM\n\ndef train():\n    pass\ntrain()\n#"
@@ -128,6 +134,9 @@ LIMITS = {
         problems.MAX_DEPTH, lambda n: text(one(f"  a: {'[' * (n - 2)}1{']' * (n - 2)}\n"))
     ),
     "characters repeated by aliases in a document": Limit(problems.MAX_ALIASED, aliases),
+    "keys and items repeated by aliases in a document, where they are nine times the others": Limit(
+        problems.MAX_REPEATED, repeated
+    ),
     "directives `%TAG` in a file": Limit(
         libyaml._MOST_DIRECTIVES,
         lambda n: text("".join(f"%TAG !a{number}! tag:a,{number}:\n" for number in range(n)) + f"---\n{one()}"),

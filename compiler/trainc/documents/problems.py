@@ -20,6 +20,11 @@ MAX_DEPTH = 100
 MAX_ALIASED = 3 * 1024 * 1024
 """Characters that aliases may repeat in one document: the API server's limit, in bytes, for a request."""
 
+MAX_REPEATED = 1_000
+"""Keys and items that aliases may repeat in one document, or REPEATED times what it has itself, if that is more."""
+
+REPEATED = 9
+
 MAX_OBJECT = 3 * 1024 * 1024
 """Bytes of one object as JSON: the API server's limit for a request."""
 
@@ -80,6 +85,11 @@ def excess(value: Json) -> str | None:
         waiting += children
     size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
     return f"an object of more than {MAX_OBJECT // 1024 // 1024} MiB" if size > MAX_OBJECT else None
+
+
+def repeats_too_much(aliased: int, nodes: int) -> bool:
+    """Return whether aliases make so much of a small text that it would take minutes: ``aliased`` of the nodes."""
+    return aliased > max(MAX_REPEATED, REPEATED * (nodes - aliased))
 
 
 def too_many_aliases(aliased: int, nodes: int) -> bool:

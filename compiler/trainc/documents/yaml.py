@@ -33,11 +33,14 @@ from trainc.documents.problems import (
     FEWER_ALIASES,
     MAX_ALIASED,
     MAX_DEPTH,
+    MAX_REPEATED,
+    REPEATED,
     TOO_DEEP,
     Problem,
     Refused,
     duplicate_key,
     measure,
+    repeats_too_much,
     too_many_aliases,
 )
 from trainc.findings.display import ODD_EDGE
@@ -131,6 +134,9 @@ class _Reader:
             raise
         self.next()
         self.end()
+        if repeats_too_much(self.aliased, self.nodes):
+            message = f"aliases repeat more than {MAX_REPEATED:,} keys and items, and {REPEATED} times the others"
+            self.refuse(event, "TC012", message, hint=FEWER_ALIASES)
         return value
 
     def drain(self) -> None:
