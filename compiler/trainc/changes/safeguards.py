@@ -16,7 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.companions import admit_companions
-from trainc.admission.policy.documents import BINDING, POLICY, is_policy, namespaced_params, rows
+from trainc.admission.policy.documents import BINDING, POLICY, RULES, is_policy, namespaced_params, rows
 from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
 from trainc.admission.rules import BUDGET
@@ -42,7 +42,7 @@ from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, is_amon
 from trainc.inputs.source import Document, Source
 from trainc.project.config import UNMANAGED
 from trainc.project.foreign import unmanaged
-from trainc.schema.kinds import Registry
+from trainc.schema.kinds import GroupKind, Registry
 
 Weaker = Iterator[tuple[Path, str]]
 """The path of a less strict field, and the message."""
@@ -95,10 +95,32 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
         elif not same(was.data, now.data):
             for path, message in _weaker_fields(was, now):
                 yield report(_DOCUMENTS, now, existing(now.data, path), f"{_label(now)}: {message} since {before.name}")
+    otherwise = _served_otherwise(old_kinds, new_kinds)
     for now in (new[key] for key in sorted(old.keys() & new.keys()) if is_policy(new[key])):
         if namespaced_params(now, old_kinds) != namespaced_params(now, new_kinds):
             path, message = ("spec", "paramKind"), f"{_label(now)}: the scope of its params changed since {before.name}"
             yield report(_DOCUMENTS, now, existing(now.data, path), message)
+        for group, kind in otherwise:
+            if _names_versions(now, group):
+                message = f"{_label(now)}: the served versions of {kind} changed since {before.name}"
+                yield report(_DOCUMENTS, now, ("spec",), message, hint="a CRD says which versions are equivalent")
+
+
+def _served_otherwise(old: Registry, new: Registry) -> list[GroupKind]:
+    """Return group and kind of what CRDs now serve in other versions, or with another plural."""
+    keys = sorted({*old.given, *new.given})
+    before, after = (
+        [{(one.version, one.plural) for one in kinds.served(*key)} for key in keys] for kinds in (old, new)
+    )
+    return [key for key, was, now in zip(keys, before, after, strict=True) if was != now]
+
+
+def _names_versions(document: Document, group: str) -> bool:
+    """Return whether rules of a policy or binding name versions of a group, and match equivalent ones, too."""
+    given = read_policy(document).constraints
+    named = [each for key in RULES for each in rows(given, key) if "*" not in as_list(each.get("apiVersions"))]
+    groups = {str(item) for each in named for item in as_list(each.get("apiGroups"))}
+    return given.get("matchPolicy") != "Exact" and not groups.isdisjoint(("*", group))
 
 
 def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> tuple[Mapping[Key, Document], Registry]:
@@ -439,11 +461,14 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    for index, row in _missing_rows(old, new, "matchConditions"):
-        yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
+    known = Counter(_tokens(row) for row in rows(old, "matchConditions"))
+    for index, row in enumerate(rows(new, "matchConditions")):  # a copy may exceed their cost budget, too
+        known[tokens := _tokens(row)] -= 1
+        if known[tokens] < 0:
+            yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
     if old.get("failurePolicy") != "Ignore":
         yield from _without_errors(old, new)
-    for _, row in _missing_rows(new, old, "validations"):
+    for row in _missing_rows(new, old, "validations"):
         shown = " ".join(str(row.get("expression", "")).split())
         yield ("validations",), f"validation {shown!r} removed or changed"
     variables = {str(row.get("name")): _tokens(row) for row in rows(new, "variables")}
@@ -470,17 +495,15 @@ def _without_errors(old: JsonObject, new: JsonObject) -> Weaker:
     for tokens in sorted(before.keys() - after.keys()) if after.keys() <= before.keys() else ():  # others are reported
         message = f"match condition {str(before[tokens].get('name'))!r}, an error in which denies, removed"
         yield ("matchConditions",), message
-    for _, row in _missing_rows(new, old, "auditAnnotations", "valueExpression"):
+    for row in _missing_rows(new, old, "auditAnnotations", "valueExpression"):
         message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
         yield ("auditAnnotations",), message
 
 
-def _missing_rows(
-    spec: JsonObject, other: JsonObject, field: str, key: str = "expression"
-) -> Iterator[tuple[int, JsonObject]]:
-    """Yield the rows of ``other`` whose expressions ``spec`` does not have in the same field, with their indexes."""
+def _missing_rows(spec: JsonObject, other: JsonObject, field: str, key: str = "expression") -> Iterator[JsonObject]:
+    """Yield the rows of ``other`` whose expressions ``spec`` does not have in the same field."""
     known = {_tokens(row, key) for row in rows(spec, field)}
-    yield from ((index, row) for index, row in enumerate(rows(other, field)) if _tokens(row, key) not in known)
+    yield from (row for row in rows(other, field) if _tokens(row, key) not in known)
 
 
 def _expressions(spec: JsonObject) -> Counter[tuple[str, ...]]:
@@ -493,7 +516,8 @@ def _may_exceed_budget(spec: JsonObject) -> bool:
     variables, checks, messages, annotations = (
         sum(bool(row.get(key)) for row in rows(spec, field)) for field, key in _EXPRESSIONS
     )
-    return (variables + max(checks + messages, annotations)) * LIMIT > BUDGET
+    again = variables if messages else 0  # messages evaluate the variables once more
+    return max(variables + checks + again + messages, variables + annotations) * LIMIT > BUDGET
 
 
 def _weaker_binding(old: JsonObject, new: JsonObject) -> Weaker:
@@ -522,7 +546,8 @@ def _weaker_match(old_spec: JsonObject, new_spec: JsonObject, field: str) -> Wea
     if after and not (before and _all_covered(before, after)):
         yield (field, "resourceRules"), "resourceRules match less"
     before, after = rows(old, "excludeResourceRules"), rows(new, "excludeResourceRules")
-    if not _all_covered(after, before):
+    wider = old.get("matchPolicy") == "Exact" and new.get("matchPolicy") != "Exact"  # also other versions of a kind
+    if (after and wider) or not _all_covered(after, before):
         yield (field, "excludeResourceRules"), "excludeResourceRules match more"
     for selector in ("namespaceSelector", "objectSelector"):
         required = frozenset(requirements(old.get(selector)))
