@@ -231,13 +231,12 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
             message = f"the pods of a NonIndexed Job have no host names, so {names}"
             hint = "remove completionMode, or set it to Indexed"
             yield report_at(UNRESOLVED, model, jobset, mode, message, severity=severity, hint=hint)
-        renamed = [field for field in ("hostNetwork", "setHostnameAsFQDN") if pod.get(field) is True]
-        if policy == "Flux" and name == NODE and renamed:
-            message = f"with {renamed[0]}, pods have another name than Flux' scripts expect, so none runs the command"
-            where = (*path, renamed[0])
-            yield report_at(UNRESOLVED, model, jobset, where, message, severity=severity, hint="remove it")
         on_host, dns = pod.get("hostNetwork") is True, pod.get("dnsPolicy")
-        if name == asking and (dns == "Default" or (on_host and dns in (None, "ClusterFirst"))):
+        if policy == "Flux" and name == NODE and (on_host or pod.get("setHostnameAsFQDN") is True):
+            field = "hostNetwork" if on_host else "setHostnameAsFQDN"
+            message = f"with {field}, pods have another name than Flux' scripts expect, so none runs the command"
+            yield report_at(UNRESOLVED, model, jobset, (*path, field), message, severity=severity, hint="remove it")
+        elif name == asking and (dns == "Default" or (on_host and dns in (None, "ClusterFirst"))):
             message = f"the pods ask the DNS of their node, not that of the cluster, so {names}"
             hint = f"set dnsPolicy: {'ClusterFirstWithHostNet' if on_host else 'ClusterFirst'}"
             where = (*path, "hostNetwork" if dns is None else "dnsPolicy")
