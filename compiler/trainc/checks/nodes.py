@@ -316,10 +316,10 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
 
 def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if patches change what mpirun forwards, or the settings of Flux, after what uses them has been made."""
-    if not model.options.settings.patches:
-        return
     forwards = model.fixed(ENV_FIX) and model.policy("mpi") is not None
     of_flux = settings(model) if model.uses("flux") else {}
+    if not model.options.settings.patches or not (forwards or of_flux):
+        return
     for path, job, container in containers(jobset.data, kinds=("containers",)):
         names = job.get("name"), container.get("name")
         if forwards and names == (LAUNCHER, NODE) and (problem := patched_forwarding(model, container)) is not None:
