@@ -113,6 +113,7 @@ def test_a_sum_that_no_memory_holds_is_an_error(faithful: bool) -> None:
     build = of(gang("1e999999", "cpu: 1"), faithful=faithful)
     (finding,) = (found for found in build.findings if found.severity == "error")
     assert (finding.code, finding.stage, finding.line) == ("TC109", "build", 23)
+    assert finding.message == "the sum of the pods' resource requests has more than 1,000 digits"
     assert finding.path == ("spec", "trainer", "resourcesPerNode")
 
 

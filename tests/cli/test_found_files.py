@@ -57,7 +57,7 @@ def test_a_pipe_in_the_place_of_attributes_is_not_read_by_git(repository: Path, 
     for command in (("render", "--check", "--no-cache"), ("validate",)):
         done = known(*command)
         assert done.exit_code == 1
-        assert f"{name}:1:1: error[TC011]: not a regular file, which git would read\n" in done.output
+        assert f"{name}:1:1: error[TC011]: not a regular file, and git would read it\n" in done.output
 
 
 def test_a_socket_is_not_read(repository: Path, known: Run) -> None:

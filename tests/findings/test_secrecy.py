@@ -4,10 +4,12 @@ import json
 import random
 import re
 import string
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject, Path
@@ -394,6 +396,18 @@ def test_a_found_value_that_has_another_secret_is_hidden_as_a_whole() -> None:
 def test_many_values_that_begin_alike() -> None:
     many = [f"hf_the_same_start_{number:05d}" for number in range(300)]
     assert redact(f"a {many[7]} b {many[123]}c {many[299][:-2]}", [index(many)]) == "a *** b ***c ***"
+
+
+class Unwalked(dict[str, tuple[str, ...]]):
+    """A mapping through which nobody may walk: that would take long for each of many texts."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError
+
+
+def test_a_text_is_searched_without_a_look_at_each_secret() -> None:
+    many = index(f"{number:04}secret" for number in range(300))
+    assert redact("a 0123secret b", [replace(many, forms=Unwalked(many.forms))]) == "a *** b"
 
 
 def test_a_secret_far_along_a_long_line() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from fuzz.target import Case, Choices, Target
-from kube.kube_cases import answer, quantity_text
+from kube.kube_cases import answer, quantity_text, with_short_exponents
 from oracle import gotools
 
 ALPHABET = "0123456789.eEinumkKMGTP+- "
@@ -18,8 +17,7 @@ def text(chance: Choices) -> str:
     """Return a text that is a quantity, or nearly one, or any text of its letters."""
     if chance.randrange(4):
         return quantity_text(chance)
-    letters = "".join(chance.choice(ALPHABET) for _ in range(chance.randrange(40)))
-    return re.sub("([eE][-+]?[0-9]{4})[0-9]+", r"\1", letters)  # Go calculates for minutes with more
+    return with_short_exponents("".join(chance.choice(ALPHABET) for _ in range(chance.randrange(40))))
 
 
 def make(chance: Choices) -> Case:

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.gitops.images import lock_notes, rewritten
+from trainc.gitops.images import is_required, lock_notes, rewritten
 from trainc.gitops.pods import images, summarize
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import nearest, source_of
@@ -89,6 +90,14 @@ def test_an_image_that_is_moved_to_docker_hub_by_its_short_name_is_required_and_
     assert ("JobSet", f"{image}@{ONE}") in run_by(found)
     lock, _ = parse_lock(Source(FILE, lock_text(DIGESTS)))
     assert lock_notes([(Options(lock=lock, config=config), map(summarize, found.objects))]) == ()
+
+
+@pytest.mark.parametrize("image", ["index.docker.io/a:1", "Index.docker.io/a:1", "docker.io/a:1"])
+@pytest.mark.parametrize("new", ["docker.io", "index.docker.io"])
+def test_the_old_name_of_an_image_of_docker_hub_in_any_spelling(image: str, new: str) -> None:
+    settings = Options(config={"environments": {"prod": {"registries": {"ghcr.io/": f"{new}/"}}}}).settings
+    assert is_required(image, replace(settings, lock_required=("ghcr.io/a",)))
+    assert not is_required(image, replace(settings, lock_required=("ghcr.io/docker.io", "ghcr.io/index.docker.io")))
 
 
 def test_pinned_first_and_then_from_another_registry() -> None:

@@ -6,11 +6,13 @@ import uuid
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from trainc.admission.policy import Request
+from trainc.admission.policy import Request, match
 from trainc.admission.policy.policyset import PolicySet
 from trainc.inputs.source import Document, Source
 from trainc.kube.generated import EXAMPLES, JOB_UID, JOBSET_UID, NAME, Generated
+from trainc.schema.kinds import BUILT_IN
 
 API = "admissionregistration.k8s.io/v1"
 LABELS = {"app": "a", "example.com/uid": "0"}
@@ -182,3 +184,20 @@ def test_examples_cost_at_most_as_much_as_one_expression() -> None:
     request = Request("CREATE", NAMED, None, "", "v1", "Pod", "pods", "team", "", unknown=GENERATED)
     assert outcome(loops.replace("{body}", "object.metadata.name.size() == 20"), request) == "undecided"
     assert outcome(loops.replace("{body}", "object.metadata.namespace.size() == 4"), request) == "allowed"
+
+
+def test_each_rule_is_tried_twice_for_a_kind_without_a_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its own version, and for one in the rule, not for those in all rules."""
+    tried, real = [], match._applies
+    monkeypatch.setattr(match, "_applies", lambda *args: tried.append(args) or real(*args))
+    row = {"apiGroups": ["example.com"], "operations": ["CREATE"], "resources": ["others"]}
+    rules = [{**row, "apiVersions": [f"v{number}", "v1"]} for number in range(2, 102)]
+    constraints: Any = {"matchPolicy": "Equivalent", "resourceRules": rules}
+    request = Request("CREATE", POD, None, "example.com", "v1", "Thing", "things", "team", "a")
+    cluster = match.Cluster({}, BUILT_IN)
+    assert match.match(constraints, request, cluster) is None
+    assert len(tried) == 2 * len(rules)
+    assert match.match(constraints, replace(request, resource="others", version="v0"), cluster) == (
+        ("example.com", "v2", "Thing"),
+        ("example.com", "v2", "others"),
+    )

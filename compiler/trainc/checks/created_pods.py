@@ -74,10 +74,10 @@ class CreatedObject(msgspec.Struct, frozen=True, eq=False):
 
 
 def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:
-    """Return a JobSet of which the Jobs that exist would be made as they resume, if it or ``before`` is suspended.
+    """Return a JobSet whose Jobs are as those that exist resume, if it or ``before``, its old form, is suspended.
 
-    They are those of ``before``, with its annotations and coordinator. JobSet only adds to their pod
-    templates, whose other fields cannot change. Source: JobSet v0.12.0 resumeJob in jobset_controller.go.
+    They keep the annotations and the coordinator of ``before``, and JobSet only adds to their pod templates, whose
+    other fields cannot change. Source: JobSet v0.12.0 resumeJob in jobset_controller.go.
     """
     if not any(get(each, "spec", "suspend") is True for each in (jobset, before)):
         return jobset

@@ -195,9 +195,12 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
                 yield _foreign(model, jobset, job, path, volcano=volcano)
     count, resources = members(model)
     path = (*POLICY, "volcano" if volcano else "coscheduling")
-    if count < 1 or int32(count) != count:  # the CRD of PodGroups refuses it; Trainer's sum may overflow
-        message, limit = f"minMember {count}: no PodGroup can have it", "1 to 2147483647"
-        yield report("TC410", model.runtime, path, message, severity=model.severity, found=str(count), expected=limit)
+    if count < 1 or int32(count) != count:  # Trainer's sum overflows. coscheduling's CRD has a minimum, Volcano's none
+        message, hint = f"the PodGroup has minMember {count}", "it counts the pods of the JobSet: change their numbers"
+        found, limit = str(count), "1 to 2147483647"
+        yield report(
+            "TC410", model.runtime, path, message, severity=model.severity, found=found, expected=limit, hint=hint
+        )
     elif not resources:
         message = "no pod that minMember counts has requests, so minResources of the PodGroup is empty"
         yield report(NO_RESOURCES, model.runtime, path, message)

@@ -500,10 +500,10 @@ def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
         if EXCLUSIVE not in annotations.object():
             continue
         topology, selector = annotations.child(EXCLUSIVE), annotations.child(BY_SELECTOR)
-        for job in owned if selector.value is not None else ():  # JobSet adds the name of the Job as a node selector
-            name = f"{prefix}-{job.text('name')}-{max((job.number('replicas') or 1) - 1, 0)}"
-            selector.invalid_each(label_value_details(name), name)
         if selector.value is not None:
+            for job in owned:
+                name = f"{prefix}-{job.text('name')}-{max((job.number('replicas') or 1) - 1, 0)}"
+                selector.invalid_each(label_value_details(name), name)
             continue
         if topology.require("can not be empty"):
             qualified_name(topology)

@@ -231,13 +231,12 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
             message = f"the pods of a NonIndexed Job have no host names, so {names}"
             hint = "remove completionMode, or set it to Indexed"
             yield report_at(UNRESOLVED, model, jobset, mode, message, severity=severity, hint=hint)
-        renamed = [field for field in ("hostNetwork", "setHostnameAsFQDN") if pod.get(field) is True]
-        if policy == "Flux" and name == NODE and renamed:
-            message = f"with {renamed[0]}, pods have another name than Flux' scripts expect, so none runs the command"
-            where = (*path, renamed[0])
-            yield report_at(UNRESOLVED, model, jobset, where, message, severity=severity, hint="remove it")
         on_host, dns = pod.get("hostNetwork") is True, pod.get("dnsPolicy")
-        if name == asking and (dns == "Default" or (on_host and dns in (None, "ClusterFirst"))):
+        if policy == "Flux" and name == NODE and (on_host or pod.get("setHostnameAsFQDN") is True):
+            field = "hostNetwork" if on_host else "setHostnameAsFQDN"
+            message = f"with {field}, pods have another name than Flux' scripts expect, so none runs the command"
+            yield report_at(UNRESOLVED, model, jobset, (*path, field), message, severity=severity, hint="remove it")
+        elif name == asking and (dns == "Default" or (on_host and dns in (None, "ClusterFirst"))):
             message = f"the pods ask the DNS of their node, not that of the cluster, so {names}"
             hint = f"set dnsPolicy: {'ClusterFirstWithHostNet' if on_host else 'ClusterFirst'}"
             where = (*path, "hostNetwork" if dns is None else "dnsPolicy")
@@ -317,10 +316,10 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
 
 def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if patches change what mpirun forwards, or the settings of Flux, after what uses them has been made."""
-    if not model.options.settings.patches:
-        return
     forwards = model.fixed(ENV_FIX) and model.policy("mpi") is not None
     of_flux = settings(model) if model.uses("flux") else {}
+    if not model.options.settings.patches or not (forwards or of_flux):
+        return
     for path, job, container in containers(jobset.data, kinds=("containers",)):
         names = job.get("name"), container.get("name")
         if forwards and names == (LAUNCHER, NODE) and (problem := patched_forwarding(model, container)) is not None:

@@ -82,10 +82,14 @@ _LITERALS = frozenset(("true", "false", "null", "~"))
 
 
 class Index(Struct, frozen=True):
-    """The spellings of values to hide, sorted, by their first _HEAD characters; and the lengths of these beginnings."""
+    """The spellings of values to hide, sorted, by their first _HEAD characters.
+
+    ``sizes`` are the lengths of these beginnings, ``starts`` their first LEAST characters.
+    """
 
     forms: Mapping[str, tuple[str, ...]]
     sizes: tuple[int, ...]
+    starts: frozenset[str]
 
 
 def known(document: Document) -> Index:
@@ -104,7 +108,7 @@ def index(texts: Iterable[str]) -> Index:
             if len(form) >= LEAST:
                 found.setdefault(form[:_HEAD], set()).add(form)
     forms = {head: tuple(sorted(spellings)) for head, spellings in found.items()}
-    return Index(forms, tuple(sorted({len(head) for head in forms})))
+    return Index(forms, tuple(sorted({len(head) for head in forms})), frozenset(head[:LEAST] for head in forms))
 
 
 def redact(text: str, indexes: Iterable[Index]) -> str:
@@ -144,8 +148,7 @@ def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
 def _beginnings(text: str, spelt: Index) -> Iterable[int]:
     """Return, in order, at least the offsets where values begin in a text."""
     if len(spelt.forms) > _FEW:
-        starts = {head[:LEAST] for head in spelt.forms}
-        return [at for at in range(len(text) - LEAST + 1) if text[at : at + LEAST] in starts]
+        return [at for at in range(len(text) - LEAST + 1) if text[at : at + LEAST] in spelt.starts]
     return sorted({at for head in spelt.forms for at in _all_of(head, text)})
 
 

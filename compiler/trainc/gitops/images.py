@@ -160,15 +160,13 @@ def is_required(image: str, settings: Settings) -> bool:
 def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
     plain = image.partition("@")[0]
-    name, registries = spelt_out(plain), settings.registries
-    olds = _by_target(registries)
+    name, short = spelt_out(plain), prefix_spelt_out(plain) if "/" in plain else plain
     # The new name may be without a registry: python:3 is then an image with a tag, and not a registry with a port.
-    starts = {plain, prefix_spelt_out(plain), plain if "/" in plain else plain.partition(":")[0]}
-    found = {*((old, False) for old in olds.of(name)), *((old, True) for start in starts for old in olds.of(start))}
-    for old, as_written in sorted(found):
-        new = registries[old]
-        rest = plain.removeprefix(new) if as_written else name.removeprefix(prefix_spelt_out(new))
-        yield prefix_spelt_out(old) + rest
+    untagged = short if "/" in short else short.partition(":")[0]
+    olds = _by_target(settings.registries)
+    found = {(old, text) for text, start in ((name, name), (short, short), (short, untagged)) for old in olds.of(start)}
+    for old, text in sorted(found):
+        yield prefix_spelt_out(old) + text.removeprefix(prefix_spelt_out(settings.registries[old]))
     yield name
 
 

@@ -25,8 +25,7 @@ from trainc.gitops.pods import replicated_pods
 from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
-from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_path
-from trainc.plugins.mpi.transport import KUBEXEC_VOLUME as MINE
+from trainc.plugins.mpi.transport import ANNOTATIONS, KUBEXEC_VOLUME, TRANSPORTS, by_kubexec, kubexec_name, sshd_path
 from trainc.plugins.origins import report_at
 from trainc.upstream import DESCRIPTION, LAUNCHER, NODE, TRAINC, TRANSPORT
 
@@ -63,15 +62,17 @@ def _hidden(model: Model) -> Iterator[Finding]:
     """Refuse a volume or mount of the runtime that the one with the scripts would replace."""
     for number, job in enumerate(model.jobs):
         pod = as_object(get(job, *POD_SPEC) if job.get("name") in (NODE, LAUNCHER) else None)
-        found: list[Path] = [("volumes", i) for i, v in enumerate(objects(pod.get("volumes"))) if v.get("name") == MINE]
+        volumes = enumerate(objects(pod.get("volumes")))
+        found: list[Path] = [("volumes", i) for i, volume in volumes if volume.get("name") == KUBEXEC_VOLUME]
         for index, container in enumerate(objects(pod.get("containers"))):
             mounts = enumerate(objects(container.get("volumeMounts")) if container.get("name") == NODE else ())
             at_folder = (i for i, mount in mounts if str(mount.get("mountPath")).rstrip("/") == HOSTFILE_DIRECTORY)
             found += (("containers", index, "volumeMounts", i) for i in at_folder)
         for inside in found:
             path = ("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, *inside)
-            message = f"transport kubexec mounts its scripts as volume {MINE} at {HOSTFILE_DIRECTORY}, in place of this"
-            yield report("TC806", model.runtime, existing(model.runtime.data, path), message, hint="choose another one")
+            message = f"transport kubexec replaces this: it mounts volume {KUBEXEC_VOLUME} at {HOSTFILE_DIRECTORY}"
+            hint = f"choose another {'name' if inside[0] == 'volumes' else 'folder'}"
+            yield report("TC806", model.runtime, existing(model.runtime.data, path), message, hint=hint)
 
 
 def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:

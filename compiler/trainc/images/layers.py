@@ -120,9 +120,9 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
 
 
 def is_left_over(name: str, member: tarfile.TarInfo) -> bool:
-    """Return whether a member of a system is left over from the build, as DROPPED has it, or is a log.
+    """Return whether DROPPED matches a member of a system, or it is a log.
 
-    The folders of logs are not: programs, such as nginx, do not start without theirs, which their packages bring.
+    The folders of logs stay: programs such as nginx do not start without theirs.
     """
     return DROPPED.fullmatch(name) is not None or (name.startswith("var/log/") and not member.isdir())
 

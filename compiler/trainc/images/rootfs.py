@@ -298,7 +298,7 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copy, symlinks=True)
     for link in [path for path in copy.rglob("*") if path.is_symlink()]:
         real = real_path(project / link.relative_to(copy))
-        if not link.exists() or not Path(real).is_relative_to(real_path(project)):  # to what the copy does not have
+        if not link.exists() or not Path(real).is_relative_to(real_path(project)):  # the copy lacks what it leads to
             link.unlink()
             link.symlink_to(real)
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder)]
@@ -310,7 +310,7 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     with ZipFile(file) as old, ZipFile(normal, "w") as new:
         for member in sorted(old.infolist(), key=lambda one: one.filename):
             plain = ZipInfo(member.filename)
-            if (member.external_attr >> 16) & _EXECUTABLE == _EXECUTABLE:  # then pip makes it so
+            if (member.external_attr >> 16) & _EXECUTABLE == _EXECUTABLE:  # so pip installs it executable
                 plain.external_attr = (_EXECUTABLE | 0o755) << 16
             new.writestr(plain, old.read(member))
     pin = _pin_of(normal)

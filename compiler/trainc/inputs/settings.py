@@ -81,10 +81,9 @@ Pattern = Annotated[str, Meta(max_length=400)]
 """A pattern of names, far longer than any name: fnmatch takes quadratic time for opening brackets."""
 Duration = Annotated[
     str,
-    form(  # less than 2**63 nanoseconds: Flux cannot read a longer one, nor any other object in a list with it
-        r"([0-9]{1,6}(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m", longest=20
-    ),
+    form(r"([0-9]{1,6}(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m", longest=20),
 ]
+"""A duration below 2**63 nanoseconds: Flux cannot read a longer one, nor a list of objects in which one has it."""
 RENDER: Final = "make render"
 """The command in the headers of generated files, unless trainc.yaml sets renderCommand."""
 

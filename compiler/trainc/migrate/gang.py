@@ -80,7 +80,7 @@ def _fields(
             hint = "set schedulerName in the runtime, unless the default scheduler has the plugin coscheduling"
             where = (*path, "scheduleTimeoutSeconds")
             old.warn(where if old.get(*where) is not None else path, message, hint)
-            old.undo(*path)
+            old.undo(*path)  # which the warning has counted as imported, with unknown fields
     if name := old.read(*path, "priorityClass"):
         for pod in pods:
             pod["priorityClassName"] = pod.get("priorityClassName") or name

@@ -169,12 +169,12 @@ def _launcher(
     )
     _restart_like_pods(replicas)
     launcher = replicated_job(replicas, run.backoff_limit, pods)
-    pod, account = launcher["template"]["spec"]["template"]["spec"], (*replicas.pod, "serviceAccount")
+    account = (*replicas.pod, "serviceAccount")
     if not operator.by_exec:
         _resolve_in_host_network(launcher)
     elif replicas.old.get(*account) and not replicas.old.get(*replicas.pod, "serviceAccountName"):
         replicas.old.note(account, "serviceAccount is left out: the operator does not read it, and makes an account")
-        del pod["serviceAccountName"]
+        del launcher["template"]["spec"]["template"]["spec"]["serviceAccountName"]
     if "activeDeadlineSeconds" in job["spec"]:
         # As MPI Operator does. That of the TrainJob counts from the start of all Jobs.
         spec = launcher["template"]["spec"]

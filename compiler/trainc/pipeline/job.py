@@ -74,7 +74,7 @@ def compile_job(context: Context, document: Document) -> Job:
     except QuantityError:
         path: Path = ("spec", "trainer", "resourcesPerNode")
         path = ("spec", "runtimeRef") if get(document.data, *path) is None else path
-        message = "the sum of the pods' resource requests has more than 100,000 digits"
+        message = "the sum of the pods' resource requests has more than 1,000 digits"
         return replace(job, findings=(report("TC109", document, path, message, stage="build"),))
     except (MemoryError, OSError, ImportError):  # of the machine, or the installation
         raise

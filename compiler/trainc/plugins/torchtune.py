@@ -37,7 +37,7 @@ FOLDER = "/workspace/dataset"
 """The folder to which Trainer's initializers download a dataset."""
 
 LOCATING = frozenset(f"dataset{end}" for end in ("", "._component_", ".source", ".data_dir", ".data_files"))
-"""The settings that say which dataset it is; others, such as dataset.packed, leave torchtune's default."""
+"""The settings that say which dataset it is; with others alone, such as dataset.packed, it is torchtune's default."""
 
 INSTRUCTIONS = "torchtune.datasets.instruct_dataset"
 FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
@@ -210,16 +210,18 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _check_dataset(model: Model) -> Iterator[Finding]:
+    uri = dataset_uri(model)
     keys = {argument.partition("=")[0] for argument in arguments(model) if argument.startswith("dataset")}
-    if keys and keys.isdisjoint(LOCATING) and (dataset_uri(model) is not None or _runtime_dataset(model)):
-        message = f"{', '.join(sorted(keys))} in args replace all of the dataset's: torchtune trains on its default one"
-        settings = f"dataset={INSTRUCTIONS}, dataset.source=parquet and dataset.data_dir={FOLDER}"
-        yield known_bug(FIX, model.job, ("spec", "trainer", "args"), message, f"add {settings} to spec.trainer.args")
+    downloaded = {"dataset": INSTRUCTIONS, "dataset.source": "parquet", "dataset.data_dir": FOLDER}
+    wanted = _runtime_dataset(model) if uri is None else downloaded
+    if keys and keys.isdisjoint(LOCATING) and wanted:
+        message = f"args have {', '.join(sorted(keys))}, but not the dataset: torchtune trains on its default one"
+        hint = f"add the dataset to args, as in {', '.join(f'{key}={value}' for key, value in wanted.items())}"
+        yield known_bug(FIX, model.job, ("spec", "trainer", "args"), message, hint)
     if uses_runtimes_dataset(model) and not model.fixed(FIX):
         lost = ", ".join(_runtime_dataset(model))
         message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"
         yield known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
-    uri = dataset_uri(model)
     if uri is None or _has_dataset_arguments(model):
         return
     known = _dataset_path(model) is not None

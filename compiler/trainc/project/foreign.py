@@ -66,11 +66,11 @@ def _with_other_content(root: Path, own: Collection[str]) -> Iterator[Finding]:
     home, top = Path(real_path(root)), top_of(root)
     if not own or top is None:
         return
-    above = (place for place in (home, *home.parents) if place.is_relative_to(top))
-    for place in (*above, *(home / folder for folder in sorted(all_parents(own)))):
-        path = place / _ATTRIBUTES
+    above = (os.fspath(folder) for folder in (home, *home.parents) if folder.is_relative_to(top))
+    for folder in (*above, *(f"{home}/{name}" for name in sorted(all_parents(own)))):
+        path = f"{folder}/{_ATTRIBUTES}"
         if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-            yield about(os.path.relpath(path, home), "not a regular file, which git would read")
+            yield about(os.path.relpath(path, home), "not a regular file, and git would read it")
             return
     if found := with_other_content(root, sorted(own)):
         more = f", as {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""

@@ -197,15 +197,15 @@ def _by_rules(
         return None
     known = cluster.registry.served(request.group, request.kind) if rules else ()
     versions = [each.version for each in known if each.plural == request.resource]
-    if guess and not known and not all_kinds(request.group):
-        versions = [str(version) for rule in rules for version in as_list(rule.get("apiVersions"))]
-    equivalents = [
-        Match((request.group, version, request.kind), (request.group, version, request.resource))
-        for version in dict.fromkeys(versions)
-        if version != request.version
-    ]
-    found = (other for rule in rules for other in equivalents if _applies(rule, request, other.resource))
-    return next(found, None)
+    is_unknown = guess and not known and not all_kinds(request.group)
+    for rule in rules:
+        if is_unknown:  # a rule applies to all other versions in it, or to none
+            versions = [each for each in map(str, as_list(rule.get("apiVersions"))) if each != request.version][:1]
+        for version in versions:
+            resource = (request.group, version, request.resource)
+            if version != request.version and _applies(rule, request, resource):
+                return Match((request.group, version, request.kind), resource)
+    return None
 
 
 def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> bool:

@@ -18,7 +18,7 @@ from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import utf8
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
-from trainc.cel.work import CHARACTERS, Meter, spend
+from trainc.cel.work import CHARACTERS
 from trainc.kube import gonet, names, strfmt
 from trainc.kube.fielderror import quote_cut
 from trainc.kube.gojson import as_float, fits, int64, ten
@@ -273,15 +273,6 @@ def _undecided(*_: Value) -> NoReturn:
 
 # Costs, work and rows
 
-_QUADRATIC, _MOST_DIGITS_READ = 10_000, 1000
-"""Parsing n digits takes n * n / 10,000; numbers of more than 1,000 digits are rejected."""
-
-
-def _quantities(args: Sequence[Value], meter: Meter) -> None:
-    if args[0].__class__ is str:
-        digits = min(len(args[0]), _MOST_DIGITS_READ)
-        spend(meter, digits * digits // _QUADRATIC + len(args[0]) // CHARACTERS)
-
 
 def _validate_cost(args: Sequence[Value], _: Value) -> int:
     pattern = getattr(args[0], "max_regex_size", None)
@@ -319,8 +310,8 @@ def _authorizer(name: str, overload: str, types: str) -> Function:
 _text = partial(function, cost=cost.first_plain)
 
 FUNCTIONS: Final = (
-    _text("quantity", ("string_to_quantity", f"(string) {_Q}", parse_quantity), work=_quantities),
-    _text("isQuantity", ("is_quantity_string", "(string) bool", reads(parse_quantity)), work=_quantities),
+    _text("quantity", ("string_to_quantity", f"(string) {_Q}", parse_quantity), work=_PARSED),
+    _text("isQuantity", ("is_quantity_string", "(string) bool", reads(parse_quantity)), work=_PARSED),
     _of_quantity("sign", ("sign", f"({_Q}) int", lambda quantity: quantity.number.sign())),
     _of_quantity("isInteger", ("is_integer", f".({_Q}) bool", lambda quantity: as_int(quantity) is not None)),
     _of_quantity("asInteger", ("get_int", f".({_Q}) int", _as_integer)),
