@@ -286,6 +286,6 @@ def _flux_effect(key: str, value: str, kind: str) -> str | None:
         return _NOT
     if key.startswith(_KUSTOMIZE):
         return "may apply it under another name, or not at all"
-    if kind == JOBSET and pair == (f"{FLUX_PREFIX}ssa", "ifnotpresent"):
+    if kind != "Secret" and pair == (f"{FLUX_PREFIX}ssa", "ifnotpresent"):  # a Secret is filled in the cluster
         return "creates it and never changes it"
     return _AGAIN if kind in _STATEFUL and pair == (f"{FLUX_PREFIX}force", "enabled") else None
