@@ -225,15 +225,19 @@ def _variables(model: Model) -> Iterator[tuple[Document, Path, str]]:
 
 def _split_words(model: Model) -> Iterator[Finding]:
     """Yield a warning on the first word that entrypoint.sh splits, drops or expands; a line in one word is meant so."""
-    number = next((number for number, job in enumerate(model.jobs) if job.get("name") == NODE), 0)
-    containers = pod_containers(model.jobs[number]) if model.jobs else []
-    index = next((index for index, container in enumerate(containers) if container.get("name") == NODE), 0)
-    root: Path = ("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, "containers", index)
+    nodes = (
+        (("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, "containers", index), container)
+        for number, job in enumerate(model.jobs)
+        if job.get("name") == NODE
+        for index, container in enumerate(pod_containers(job))
+        if container.get("name") == NODE
+    )
+    root, container = next(nodes, ((), {}))
     words: list[tuple[Document, Path, str]] = []
     for key in ("command", "args"):
         given = model.trainer_value(key)
         document, path = (model.runtime, root) if given is None else (model.job, ("spec", "trainer"))
-        found = as_list(get(containers[index] if containers else None, key) if given is None else given)
+        found = as_list(container.get(key) if given is None else given)
         words += [(document, (*path, key, position), str(word)) for position, word in enumerate(found)]
     split = (each for each in words if each[2].split() != [each[2]] or "*" in each[2] or "?" in each[2])
     if len(words) > 1 and (first := next(split, None)) is not None:
