@@ -12,6 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
+from trainc.plugins.base import ancestor
 from trainc.plugins.jobset import INITIALIZERS
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
@@ -32,7 +33,6 @@ NEAR: Final = 0.8
 JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")
 COUNTS: Final = ("numNodes", "numProcPerNode")
-_LABEL: Final[Path] = ("template", "metadata", "labels", ANCESTOR_LABEL)
 
 
 def check_ancestors(model: Model) -> Iterator[Finding]:
@@ -214,7 +214,7 @@ def _raised_counts(model: Model) -> Iterator[Finding]:
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
         for path in (("replicas",), ("template", "spec", "parallelism"))[: 1 if model.uses("mpi") else 2]:
             value = get(job, *path)
-            if not isinstance(value, int) or value > 0 or get(job, *_LABEL) in ROLES:
+            if not isinstance(value, int) or value > 0 or ancestor(job) in ROLES:
                 continue
             raised = value == 0 or path[-1] == "parallelism"
             effect = "Trainer creates one" if raised else "JobSet ends too early, since it needs fewer Jobs to succeed"

@@ -18,10 +18,9 @@ from trainc.findings.display import (
     COMMAND,
     HIDDEN,
     HIDDEN_CHARACTERS,
+    HIDDEN_MARK,
     LINE_COMMAND,
     OTHER_SPACES,
-    SELECTOR,
-    STACKED,
     escape,
     escaped,
 )
@@ -40,13 +39,12 @@ _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 
 # What is escaped: characters that messages escape, too, and those for an object or for a character that was not read.
 _ODD = rf"{HIDDEN_CHARACTERS}{OTHER_SPACES}\ufffc\ufffd"
-_MARK = rf"{SELECTOR}|{STACKED}"
-_ESCAPED = lazy(rf'{_MARK}|[\t\n{_ODD}"\\]')
-_NOT_SINGLE = lazy(rf"{_MARK}|[\t\n{_ODD}]")
+_ESCAPED = lazy(rf'{HIDDEN_MARK}|[\t\n{_ODD}"\\]')
+_NOT_SINGLE = lazy(rf"{HIDDEN_MARK}|[\t\n{_ODD}]")
 # Readers differ, or editors spoil the text: a first line that is empty or indented, blanks at a line's end.
-_NOT_LITERAL = lazy(rf"{_MARK}|[{_ODD}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
+_NOT_LITERAL = lazy(rf"{HIDDEN_MARK}|[{_ODD}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
 _NOT_ASCII_LITERAL = lazy(r"[^\n\t -~]|\A[ \t\n]|[ \t]$", re.MULTILINE)  # compiled in a hundredth of the time
-_NOT_BLOCK = lazy(rf"{_MARK}|[{_ODD}]|\A[ \t\n]|[ \t]\Z")
+_NOT_BLOCK = lazy(rf"{HIDDEN_MARK}|[{_ODD}]|\A[ \t\n]|[ \t]\Z")
 _LINE_START = lazy(r"\n(?=[^\n])")
 
 _LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024

@@ -48,7 +48,7 @@ _TOKEN = lazy(
 
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
-SELECTOR = r"(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
+_SELECTOR = r"(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
 """A selector of the text or emoji form, except after a character that has both forms."""
 HIDDEN_CHARACTERS = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
@@ -64,23 +64,25 @@ _MARKS = (
     r"\u3099\u309a\ufe20-\ufe2f"
 )
 """Marks that are drawn above or below the letter before them, and above or below each other."""
-STACKED = rf"[{_MARKS}](?<=[{_MARKS}]{{5}})"
+_STACKED = rf"[{_MARKS}](?<=[{_MARKS}]{{5}})"
 """A mark on four others, which no language has: a pile of them covers the lines around it in a browser."""
-HIDDEN = lazy(rf"{SELECTOR}|{STACKED}|[{HIDDEN_CHARACTERS}]")
+HIDDEN_MARK = rf"{_SELECTOR}|{_STACKED}"
+"""What is hidden because of the characters around it, as a pattern."""
+HIDDEN = lazy(rf"{HIDDEN_MARK}|[{HIDDEN_CHARACTERS}]")
 """A character that must not reach a reader as it is, other than a tab and a line feed.
 
 Controls, formats such as bidirectional overrides, what Unicode lets a font leave out (Default_Ignorable_Code_Point),
 line separators, surrogates, private use, noncharacters, and planes without a character. They are listed here because
 unicodedata differs between versions of Python. Other unassigned characters are shown as is, as a font's empty box.
 """
-_UNSAFE = lazy(rf"{SELECTOR}|{STACKED}|[\t\n{HIDDEN_CHARACTERS}]")
-_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{SELECTOR}|{STACKED}|[{HIDDEN_CHARACTERS}]")
+_UNSAFE = lazy(rf"{HIDDEN_MARK}|[\t\n{HIDDEN_CHARACTERS}]")
+_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{HIDDEN_MARK}|[{HIDDEN_CHARACTERS}]")
 
 OTHER_SPACES = r"\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 """The spaces other than the ASCII one, and the empty pattern of Braille, as ranges for a pattern."""
 
 _SPACES = lazy(f"[{OTHER_SPACES}]")
-_ODD = rf"(?:{SELECTOR}|[{HIDDEN_CHARACTERS}{OTHER_SPACES}])"
+_ODD = rf"(?:{_SELECTOR}|[{HIDDEN_CHARACTERS}{OTHER_SPACES}])"
 ODD_EDGE = lazy(rf"\A{_ODD}|{_ODD}(?=#)|(?![\U000e0020-\U000e01ef]){_ODD}\Z")
 """What looks like a blank at an edge of a text, or before a #. A tag or variation selector at the end does not."""
 _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufeff]")

@@ -216,23 +216,23 @@ def _variables(model: Model) -> Iterator[tuple[Document, Path, str]]:
     """Yield the variables of the command, of the TrainJob and of the runtime, with the paths of their names."""
     for index, name in enumerate(env_names(model)):
         yield model.job, ("spec", "trainer", "env", index, "name"), name
-    for index, job in enumerate(model.jobs):
-        for number, container in enumerate(pod_containers(job) if job.get("name") == NODE else ()):
-            root: Path = ("spec", "template", "spec", "replicatedJobs", index, *POD_SPEC, "containers", number, "env")
-            for position, variable in enumerate(objects(container.get("env")) if container.get("name") == NODE else ()):
-                yield model.runtime, (*root, position, "name"), str(variable.get("name"))
+    for path, container in _containers(model):
+        for index, variable in enumerate(objects(container.get("env"))):
+            yield model.runtime, (*path, "env", index, "name"), str(variable.get("name"))
+
+
+def _containers(model: Model) -> Iterator[tuple[Path, JsonObject]]:
+    """Yield each container of the runtime that runs the command, with its path."""
+    for number, job in enumerate(model.jobs):
+        for index, container in enumerate(pod_containers(job) if job.get("name") == NODE else ()):
+            if container.get("name") == NODE:
+                path = ("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, "containers", index)
+                yield path, container
 
 
 def _split_words(model: Model) -> Iterator[Finding]:
     """Yield a warning on the first word that entrypoint.sh splits, drops or expands; a line in one word is meant so."""
-    nodes = (
-        (("spec", "template", "spec", "replicatedJobs", number, *POD_SPEC, "containers", index), container)
-        for number, job in enumerate(model.jobs)
-        if job.get("name") == NODE
-        for index, container in enumerate(pod_containers(job))
-        if container.get("name") == NODE
-    )
-    root, container = next(nodes, ((), {}))
+    root, container = next(_containers(model), ((), {}))
     words: list[tuple[Document, Path, str]] = []
     for key in ("command", "args"):
         given = model.trainer_value(key)
