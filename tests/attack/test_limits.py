@@ -121,7 +121,6 @@ LIMITS = {
     "files below a folder": Limit(files.MAX_FILES),
     "bytes of the files below a folder": Limit(files.MAX_TOTAL),
     "bytes of the inputs of a git revision": Limit(files.MAX_TOTAL),
-    "folders behind symbolic links": Limit(listing.MOST_LINKED),
     "documents in a file": Limit(problems.MAX_DOCUMENTS, lambda n: text("---\n#\n" * n + one())),
     "bytes of an object, as JSON": Limit(
         problems.MAX_OBJECT, lambda n: text(f"{HEAD}data: {'é' * 9}{'x' * (n - EMPTY - 18)}\n---\n{one()}")
@@ -238,17 +237,6 @@ def test_all_files_of_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     commit(tmp_path)
     with pytest.raises(revisions.RevisionError, match="the inputs of the revision have more than 0 MiB in all"):
         revisions.read_revision(tmp_path, "HEAD")
-
-
-def test_linked_folders(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "links").mkdir()
-    for number in range(listing.MOST_LINKED):
-        (tmp_path / f"links/{number}").symlink_to("../real")
-    assert read.read_given(tmp_path, tmp_path, "links").findings == ()
-    (tmp_path / "links/more").symlink_to("../real")
-    (finding,) = read.read_given(tmp_path, tmp_path, "links").findings
-    assert (finding.code, finding.message) == ("TC011", "more than 1000 folders behind symbolic links")
 
 
 def test_the_cost_of_an_expression() -> None:

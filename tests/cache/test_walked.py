@@ -123,17 +123,6 @@ def test_an_environment_that_comes_back_is_compiled_anew(repository: Path) -> No
     assert b"and runtimes/other.yaml\n" in (repository / "out/dev/a/one/jobset-one.yaml").read_bytes()
 
 
-def test_trainc_yaml_as_a_link_is_read_every_time(repository: Path) -> None:
-    put(repository, "other.yml", "environments:\n  prod: {}\n")
-    (repository / "trainc.yaml").unlink()
-    (repository / "trainc.yaml").symlink_to("other.yml")
-    pause()
-    run("render")
-    run("render")
-    put(repository, "other.yml", "environments:\n  test: {}\n")
-    assert "4 created, 0 changed, 4 removed" in run("render").stderr
-
-
 @pytest.mark.parametrize("before", [b"mine\n", None])
 def test_a_file_of_out_that_becomes_ours_is_removed(repository: Path, before: bytes | None) -> None:
     path = repository / "out/prod/gone/jobset-gone.yaml"

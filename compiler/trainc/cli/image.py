@@ -86,8 +86,6 @@ def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
     if check:
         echo_line(f"{FILE} is stale", err=True)
         return STALE
-    if (root / FILE).is_symlink():
-        raise click.UsageError(f"{FILE} is a symbolic link, which trainc does not follow")
     old = None if source is None else source.encoded()
     replace_sources(str(root), [(str(root / FILE), old, text.encode())])
     return CLEAN

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import documents_of
 from trainc.admission.companions import read_definitions
-from trainc.basics.jsonvalues import existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load, may_hide_words
-from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, sort_key
 from trainc.findings.fixes import new_run, with_new_run
 from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.gitops.environment import (
@@ -32,7 +29,7 @@ from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import option_path, read_settings, settings_of_all
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
@@ -114,22 +111,7 @@ class Standard(msgspec.Struct, frozen=True, eq=False):
 
 def load_config(root: Path) -> tuple[Config, tuple[Finding, ...]]:
     """Read trainc.yaml of the repository, and images.lock.yaml beside it."""
-    config, findings = parse_config(read_config(root), read_lock(root))
-    return config, (*findings, *linked_folders(root / JOBS, config))
-
-
-def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
-    """Yield a warning for each folder of jobs/ that is a link, if an environment has Argo CD's source hydrator."""
-    document = config.document
-    names = [name for name, each in settings_of_all(config.data).items() if each.tool.hydrator is not UNSET]
-    if document is None or not names:
-        return
-    with suppress(OSError):  # which read_tree reports
-        for folder in sorted(each.name for each in jobs.glob("[!.]*") if each.is_symlink() and each.is_dir()):
-            message = f"{JOBS}/{folder} is a link, which Argo CD does not list: argocd.hydrator deploys no job of it"
-            where = existing(document.data, option_path(document.data, names[0], "argocd", "hydrator"))
-            hint = f"make {JOBS}/{folder} a folder, with links to files"
-            yield report("TC013", document, where, message, severity=Severity.WARNING, hint=hint)
+    return parse_config(read_config(root), read_lock(root))
 
 
 def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding, ...]]:

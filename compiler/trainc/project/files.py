@@ -104,8 +104,6 @@ def has_content(root: Path, name: str, content: Content) -> bool:
 
 
 OUTSIDE = "symbolic link that leads out of the project, not followed"
-_PASS = "copy the file into the project, or pass its path on the command line"
-LOOP = "loop of symbolic links"
 
 
 def about(
@@ -123,16 +121,17 @@ def about(
     return report(code, document, (), message, severity=severity, found=found, expected=expected, hint=hint)
 
 
-def not_followed(name: str) -> Finding:
-    """Return the finding of a link that leads out of the project; it does not show the target."""
-    return about(name, OUTSIDE, hint=_PASS)
+def not_followed(name: str, severity: Severity | None = None) -> Finding:
+    """Return the finding of a path that is a link, or behind one; it does not show the target."""
+    hint = "replace it with a copy of the file or folder that it leads to"
+    return about(name, "symbolic link, which trainc does not follow", severity=severity, hint=hint)
 
 
 def unreadable(name: str, error: OSError, severity: Severity | None = None) -> Finding:
     """Return the finding of a file or folder that cannot be read."""
     if isinstance(error, FileTooLargeError):
         return about(name, f"larger than {LIMIT >> 20} MiB", code="TC012")
-    message = LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+    message = "loop of symbolic links" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
     return about(name, str(error.strerror) if isinstance(error, IrregularFileError) else message, severity=severity)
 
 

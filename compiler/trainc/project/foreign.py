@@ -151,14 +151,15 @@ def foreign(
     for name, kind in sorted(there.items()):
         if not is_output(name) or name in own:
             continue
+        if kind is Kind.LINK:
+            yield _finding(name, "a symbolic link, which trainc never creates", hint="remove it")
+            continue
         if name in files or name in trees or name.rpartition("/")[0] in inside:
             excepted.append(name)
             continue
         last = name.rpartition("/")[2].casefold()
         read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
-        if kind is Kind.LINK:
-            yield _finding(name, "a symbolic link, which trainc never creates")
-        elif kind is Kind.FOLDER:
+        if kind is Kind.FOLDER:
             if read and name not in folders:
                 yield _finding(name, "a folder with a name that Argo CD or Flux looks for, without files of trainc")
         elif kind is Kind.OTHER:

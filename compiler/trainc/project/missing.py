@@ -1,4 +1,4 @@
-"""Finds what a checkout lacks: links that are files, submodules, and what a sparse checkout leaves out.
+"""Finds what a checkout lacks: submodules, and what a sparse checkout leaves out.
 
 What was rendered from it would be removed, and its policies would not apply.
 """
@@ -6,40 +6,20 @@ What was rendered from it would be removed, and its policies would not apply.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trainc.findings import Finding
 from trainc.findings.display import counted
-from trainc.project.files import LIMIT, Kind, about, open_regular, read_regular, read_start
-from trainc.project.links import GIT, LONGEST, real_path, top_of
-from trainc.project.names import CONFIG, is_input, is_output, is_read, parents
+from trainc.project.files import LIMIT, Kind, about, open_regular, read_regular
+from trainc.project.links import GIT, top_of
+from trainc.project.names import CONFIG, is_output, is_read
 
 MODULES = ".gitmodules"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
 _CHECK_OUT = "check it out with git submodule update --init --recursive, or move its files into this repository"
-_AS_FILE = "path of a folder, as git writes a link without symbolic links: what was rendered from it would be removed"
-_WITH_LINKS = "check it out with links (git config core.symlinks true), or end the file with a line break"
 _ADD = "add it with git sparse-checkout add, or pass only folders that are checked out as a whole"
 _UNKNOWN = "let git read the repository, or check out all of it"
-
-
-def is_path_of_folder(path: str) -> bool:
-    """Return whether a regular file has the path of a folder and nothing else.
-
-    So git writes a link where core.symlinks is false, as on drives of Windows in WSL.
-    """
-    try:
-        text = os.fsdecode(read_start(path, LONGEST))
-    except OSError:
-        return False
-    return text != "" and os.path.isdir(os.path.join(os.path.dirname(path), text))
-
-
-def link_as_file(name: str) -> Finding:
-    """Return the finding of such a file."""
-    return about(name, _AS_FILE, hint=_WITH_LINKS)
 
 
 def submodules(folder: str) -> frozenset[str] | None:
@@ -96,18 +76,17 @@ def _may_be_sparse(folder: Path) -> bool:
         return False
 
 
-def left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> Iterator[Finding]:
+def left_out(root: Path, name: str) -> Iterator[Finding]:
     """Yield a finding if a sparse checkout leaves out inputs or output at or below a name.
 
-    ``links`` are names there, with their real paths. If git cannot tell, the finding is about trainc.yaml, which every
-    command reads.
+    If git cannot tell, the finding is about trainc.yaml, which every command reads.
     """
     if not _may_be_sparse(root):
         return
     from trainc.project.git import RevisionError
 
     try:
-        found = _left_out(root, name, links)
+        found = _left_out(root, name)
     except RevisionError as error:
         if name == CONFIG:
             message = f"git cannot tell what this sparse checkout leaves out: {error.message}"
@@ -118,32 +97,13 @@ def left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> It
         yield about(name, f"not in this sparse checkout: {found[0]}{more}", hint=_ADD)
 
 
-def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the inputs, settings and output that are left out, sorted by their names. Raises RevisionError.
-
-    A file behind several links has one of their names. Links, which may lead to inputs, and submodules count, too.
-    """
+def _left_out(root: Path, name: str) -> list[str]:
+    """Return the inputs, settings and output that are left out, sorted; submodules count, too. Raises RevisionError."""
     from trainc.project.git import entries_in_index
 
-    places = _places(root, name, links)
-    found = list[str]()
-    for tag, kind, file, _ in entries_in_index(root, *places if len(places) == 1 else ("",)):
-        if tag == "S" and not os.path.lexists(root / file):
-            names = (name + file[len(place) :] for place in (*parents(file), file) for name in places.get(place, ()))
-            found += islice((each for each in names if kind is not Kind.FILE or is_read(each) or is_output(each)), 1)
-    return sorted(found)
-
-
-def _places(root: Path, name: str, links: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the paths from root to which links lead, with the names of the links; ``name`` is one of both.
-
-    Many links may lead to one place: of those for which the same files are read, one is enough.
-    """
-    home, alike = real_path(root), dict[tuple[str, ...], str]()
-    for link, real in ((name, os.path.join(home, name)), *links):
-        read = (end for end in ("", "/x.yaml", "/x/x.yaml") if is_input(link + end))
-        alike.setdefault((os.path.relpath(real, home), *read), link)
-    places: dict[str, list[str]] = {}
-    for (place, *_), link in alike.items():
-        places.setdefault(place, []).append(link)
-    return places
+    return sorted(
+        file
+        for tag, kind, file, _ in entries_in_index(root, name)
+        if tag == "S" and (kind is not Kind.FILE or is_read(file) or is_output(file))
+        if not os.path.lexists(root / file)
+    )

@@ -30,8 +30,8 @@ from trainc.project.files import (
     unnamable,
     unreadable,
 )
-from trainc.project.links import leads_out, leads_to_folder, real_path
-from trainc.project.listing import Listing
+from trainc.project.links import has_link, leads_to_folder, real_path
+from trainc.project.listing import files_below
 from trainc.project.missing import left_out
 from trainc.project.names import (
     CONFIG,
@@ -148,7 +148,7 @@ def _read_own(root: Path, name: str) -> Inputs:
     others = (*_misnamed(root, name), *left_out(root, name))
     if not _exists(root / name):
         return Inputs((), others)
-    found = Inputs((), (not_followed(name),)) if leads_out(root, root / name) else read_file(root / name, name)
+    found = Inputs((), (not_followed(name),)) if has_link(root, name) else read_file(root / name, name)
     folders = tuple(finding for folder in INPUTS if name == CONFIG for finding in _misnamed(root, folder))
     return merge([found, Inputs((), (*others, *folders))])
 
@@ -212,12 +212,10 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     read = read or read_file
     path = root / name
     steps = name.split("/")
-    for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
-        if (wrong := _wrong_link(root, step)) is not None:
-            return wrong
-    listing = Listing(root, root)
+    if has_link(root, name):
+        return Inputs((), (not_followed(name),))
     if leads_to_folder(path):
-        names, findings = listing.below(name)
+        names, findings = files_below(os.fspath(root), name, inside=True)
     else:
         names, findings = ([name], []) if _exists(path) else ([], [])
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
@@ -234,7 +232,7 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
             return read(path, found)
         return Inputs((), (about(found, "file at the wrong depth", found=found, expected=_PLACES[steps[0]]),))
 
-    findings += left_out(root, name, listing.links)
+    findings += left_out(root, name)
     return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(root), "", names, read_placed)])
 
 
@@ -249,20 +247,6 @@ def _read_all(base: str, prefix: str, names: Iterable[str], read: Callable[[str,
             yield Inputs((), (about(prefix + name, message, code="TC012"),))
             return
         yield inputs
-
-
-def _wrong_link(root: Path, name: str) -> Inputs | None:
-    """Return the finding about a link that leads out of the project, or is broken."""
-    path = root / name
-    if not path.is_symlink():
-        return None
-    if leads_out(root, path):
-        return Inputs((), (not_followed(name),))
-    try:
-        os.stat(path)
-    except OSError as error:
-        return Inputs((), (unreadable(name, error),))
-    return None
 
 
 def read_file(path: Path | str, name: str) -> Inputs:
@@ -287,7 +271,7 @@ def read_given(
 ) -> Inputs:
     """Read a file, which may be a pipe, or every YAML and JSON file below a folder. The path is relative to ``folder``.
 
-    The name is the path from root; outside of root it is the path itself, and links may lead anywhere. At the root,
+    The name is the path from root; outside of root it is the path itself, and may lead through links. At the root,
     out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies unless ``tests`` is set.
     ``read`` reads a file of a folder, by default ``read_file``.
     """
@@ -296,14 +280,12 @@ def read_given(
     place = folder / path
     if not is_text(name):
         return Inputs((), (unnamable(name),))
-    if inside is not None and leads_out(root, place):
+    if inside is not None and has_link(root, inside):
         return Inputs((), (not_followed(name),))
     if not place.is_dir():
         return _read(place, name)
-    # trainc creates no links in out/.
-    follow = inside is None or not is_output(name)
     prefix = "" if name == "." else name + "/"
-    names, findings = Listing(place, None if inside is None else root, prefix, follow=follow).below("")
+    names, findings = files_below(os.fspath(place), prefix=prefix, inside=inside is not None)
     if name == "." and has_config(root):
         names = [found for found in names if found not in SETTINGS and not is_output(found)]
     if not tests and has_config(root):
