@@ -39,11 +39,12 @@ def files_below(base: str, name: str = "", prefix: str = "", *, inside: bool) ->
             if entry.name.startswith("."):
                 continue
             name = f"{folder}/{entry.name}" if folder else entry.name
-            shown, is_folder, is_readable = prefix + name, os.path.isdir(entry.path), name.lower().endswith(SUFFIXES)
+            shown, is_link, is_readable = prefix + name, entry.is_symlink(), name.lower().endswith(SUFFIXES)
+            is_folder = os.path.isdir(entry.path) if is_link else entry.is_dir()
             if not is_text(entry.name):
                 if is_folder or is_readable:
                     findings.append(unnamable(shown))
-            elif entry.is_symlink() and (is_folder or (inside and (is_readable or may_have_inputs(shown)))):
+            elif is_link and (is_folder or (inside and (is_readable or may_have_inputs(shown)))):
                 severity = None if inside and not is_output(shown) else Severity.WARNING  # those are TC903
                 findings.append(not_followed(shown, severity))
             elif is_folder:
