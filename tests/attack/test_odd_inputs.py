@@ -33,6 +33,8 @@ def of(text: str, *, name: str = "job.yaml", faithful: bool = False) -> Build:
         ("jobs/a/two\nlines.yaml", "jobs/a/two\\nlines.yaml"),
         ("jobs/a/not-utf-8-\udcff.yaml", "jobs/a/not-utf-8-\\udcff.yaml"),
         ("jobs/a/turned-\u202e.yaml", "jobs/a/turned-\\u202e.yaml"),
+        ("jobs/a/\u2800\ufe0f.yaml", "jobs/a/\\u2800\\ufe0f.yaml"),
+        ("jobs/a/\u3000\ufe0e\u302a\ufe0f.yaml", "jobs/a/\\u3000\\ufe0e\u302a\\ufe0f.yaml"),
     ],
 )
 def test_a_file_name_that_no_comment_can_hold_is_escaped_in_the_header(name: str, shown: str) -> None:

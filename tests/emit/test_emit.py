@@ -87,6 +87,7 @@ def test_double_quotes(text: str) -> None:
         ("a\r\nb", '"a\\r\\nb"'),
         ("a\u00a0b", '"a\\xa0b"'),
         ("a \ufe0f# b", '"a \\ufe0f# b"'),
+        ("\u2800\ufe0f", '"\\u2800\\ufe0f"'),
         ("a \u2800# b\n", '"a \\u2800# b\\n"'),
         ("a \U0001d159# \U00016fe4# b", '"a \\U0001d159# \\U00016fe4# b"'),
         ("a" + "\u0301" * 5 + "\n", '"a' + "\u0301" * 4 + '\\u0301\\n"'),

@@ -48,8 +48,13 @@ _TOKEN = lazy(
 
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
-_SELECTOR = r"(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
-"""A selector of the text or emoji form, except after a character that has both forms."""
+_SELECTOR = (
+    r"(?<![\xa9\xae\u203c-\u205e\u2100-\u27bf\u2900-\u2bff\u3030-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
+)
+"""A selector of the text or emoji form, except after a character that has both forms.
+
+None of these is escaped itself: after an escape, a selector would be hidden that was not before it.
+"""
 HIDDEN_CHARACTERS = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     r"\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff\uffa0"
