@@ -28,7 +28,7 @@ from growth import KINDS, made, measure, warm_up
 
 from effort import thorough
 from trainc import Options, compile
-from trainc.admission.base_revision import Base
+from trainc.admission.base_revision import Base, identify
 from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.basics.jsonvalues import Path as FieldPath
@@ -60,6 +60,7 @@ from trainc.migrate.documents import Old
 from trainc.migrate.jobs import new_runtime
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping
+from trainc.pipeline.update_rules import UpdateRules
 from trainc.policytests.run import read as read_tests
 from trainc.policytests.run import stored_case
 from trainc.project.catalog import Runtime
@@ -301,6 +302,21 @@ def test_the_refused_changes_of_many_variables() -> None:
 
     warm_up()
     assert is_linear(seconds, 400)
+
+
+def test_the_first_change_of_a_spec_below_many_labels() -> None:
+    """For each refused change that no other input explains, all labels above the spec could be searched."""
+
+    def job(labels: int, runtime: str) -> Document:
+        label = f"labels: {{{numbered('aNUMBER: b', labels)}}}, name: one"
+        return load(Source("jobs/a/one.yaml", one(runtime=runtime).replace("name: one", label)))[0][0]
+
+    old, new = job(8000, "many"), job(1, "more")
+    rules = UpdateRules(Base("main", {identify(old.data): old}))
+    model: Any = SimpleNamespace(job=new, runtime=new)
+    start = time.process_time()
+    assert {rules._first_change(model) for _ in range(8000)} == {(new, ("spec", "runtimeRef", "name"))}
+    assert time.process_time() - start < 1
 
 
 def test_a_rule_that_names_the_old_value_often() -> None:

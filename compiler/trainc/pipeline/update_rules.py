@@ -119,6 +119,13 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         return Remembered(self._changes_of, _FEW)
 
     @cached_property
+    def _first_in_spec(self) -> Mapping[Document, Change | None]:
+        """The first change in the spec of an input: thousands of annotations may have changed before it."""
+        return Remembered(
+            lambda document: next((one for one in self._input_changes[document] if one.name[0] == "spec"), None), _FEW
+        )
+
+    @cached_property
     def _lost_values(self) -> Mapping[Document, LostValues]:
         """The old values of changed inputs."""
         return Remembered(lambda document: LostValues(self._input_changes[document]), _FEW)
@@ -375,9 +382,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _first_change(self, model: Model) -> tuple[Document, Path] | None:
         """Return the first change in the spec of TrainJob or runtime."""
         for document in (model.job, model.runtime):
-            for change in self._input_changes[document]:
-                if change.name[0] == "spec":
-                    return document, existing(document.data, change.path)
+            if (change := self._first_in_spec[document]) is not None:
+                return document, existing(document.data, change.path)
         return None
 
     def _resource(self, data: JsonObject) -> Resource | None:
