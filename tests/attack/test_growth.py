@@ -41,10 +41,12 @@ from trainc.documents.edit import Edit, apply
 from trainc.documents.load import comments, load
 from trainc.documents.rewrite import Rewrite
 from trainc.findings import suggest
+from trainc.findings.codes import CODES
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
 from trainc.findings.secrets import secrets
+from trainc.findings.severities import immovable
 from trainc.findings.suppression import read as read_comments
 from trainc.gitops import service_accounts
 from trainc.gitops.base import not_allowed
@@ -302,6 +304,21 @@ def test_the_refused_changes_of_many_variables() -> None:
 
     warm_up()
     assert is_linear(seconds, 400)
+
+
+def test_a_comment_of_all_codes_above_many_values() -> None:
+    """For each code, the path of each value could be found and kept, and compared with those of the base."""
+    every = " ".join(code for code in CODES if immovable(code) is None)
+
+    def revision(name: str) -> Revision:
+        nested = "".join(f"{' ' * depth}a:\n" for depth in range(1, 80))
+        values = f"data:\n{nested}{' ' * 80}a: [\n# trainc: ignore {every} why\n  {'a,' * 1000}]\n"
+        text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{values}# {name}\n"
+        return Revision(name, (Source("jobs/a/a.yaml", text),), {})
+
+    start = time.process_time()
+    assert not tuple(safeguards.weakened(revision("before"), revision("now"), None))
+    assert time.process_time() - start < 1
 
 
 def test_the_first_change_of_a_spec_below_many_labels() -> None:

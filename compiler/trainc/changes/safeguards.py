@@ -7,7 +7,7 @@ are accepted; all others are reported, so that no rule is weakened unnoticed. Pu
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
@@ -176,12 +176,18 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
 
 
 class _Ignored(NamedTuple):
-    """A code in a comment, and what the comment covers: objects, and paths with the keys of list items."""
+    """A code in a comment, and the number of the values that it covers."""
 
     file: str
     code: str
     reason: str
-    covered: frozenset[tuple[Key, tuple[Hashable, ...]]]
+    covered: int | None
+
+
+_Place = tuple[Key, tuple[Hashable, ...]]
+"""An object, and a path with the keys of list items."""
+
+_Places = dict[frozenset[_Place], int]
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
@@ -191,29 +197,32 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
         was = old.get(source.name)
         if WORD not in source.decoded() or (was is not None and was.text == source.text):
             continue
-        known = Counter(ignored for ignored, _ in _ignored(was)) if was is not None else Counter[_Ignored]()
-        for ignored, document in _ignored(source):
+        places: _Places = {}
+        known = Counter(ignored for ignored, _ in _ignored(was, places)) if was is not None else Counter[_Ignored]()
+        for ignored, document in _ignored(source, places):
             known[ignored] -= 1
             if known[ignored] < 0:
                 yield report("TC522", document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
 
 
-def _ignored(source: Source) -> Iterator[tuple[_Ignored, Document]]:
-    """Yield the codes that the comments of a file suppress, with documents for findings on them."""
+def _ignored(source: Source, places: _Places) -> Iterator[tuple[_Ignored, Document]]:
+    """Yield the codes that the comments of a file suppress, with documents for findings on them.
+
+    ``places`` are the numbers of the values that are covered together. All comments of a line cover the same ones.
+    """
     documents = load(source)[0]
     suppressions = Suppressions.read((source,), documents, comments)
-    covered: dict[tuple[int, str], set[tuple[Key, tuple[Hashable, ...]]]] = {}
+    covered = defaultdict[int, set[_Place]](set)
     for document in documents:
         lines = suppressions.covered.get((source, document.index), {})
         for path, by_code in lines.items():
-            for code, ignore in by_code.items():
-                if path == () or ignore is not lines.get(path[:-1], {}).get(code):
-                    where = (identity(document), with_keys(document.data, path))
-                    covered.setdefault((ignore.line, code), set()).add(where)
+            if path == () or lines.get(path[:-1]) is not by_code:
+                line = next(iter(by_code.values())).line
+                covered[line].add((identity(document), with_keys(document.data, path)))
+    numbers = {line: places.setdefault(frozenset(values), len(places)) for line, values in covered.items()}
     for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
-            values = frozenset(covered.get((ignore.line, code), ()))
-            yield _Ignored(source.name, code, ignore.reason, values), document
+            yield _Ignored(source.name, code, ignore.reason, numbers.get(ignore.line)), document
 
 
 def _severities(before: Json, after: Json) -> Weaker:
