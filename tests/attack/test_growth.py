@@ -321,6 +321,16 @@ def test_a_comment_of_all_codes_above_many_values() -> None:
     assert time.process_time() - start < 1
 
 
+def test_a_long_reason_to_ignore_many_findings() -> None:
+    """For each finding, the reason could be searched for secrets, and for parts of the lines near it."""
+    reason = "password: " + "'bb'," * 5000
+    values = f"# trainc: ignore TC005 {reason}\ndata: [{'on,' * 1000}]\n"
+    source = Source("jobs/a/a.yaml", f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{values}")
+    start = time.process_time()
+    assert len(compile([source], Options()).silenced) == 1000
+    assert time.process_time() - start < 1
+
+
 def test_the_first_change_of_a_spec_below_many_labels() -> None:
     """For each refused change that no other input explains, all labels above the spec could be searched."""
 

@@ -116,14 +116,18 @@ class ReportRules(Struct, frozen=True):
         return Report((*findings, *noted), (*settled, *noted), of_jobs, silenced, unused)
 
     def _silenced(self, of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
-        """Yield each finding that a comment suppresses, once."""
+        """Yield each finding that a comment suppresses, once. Thousands may have one reason."""
+        reasons: dict[Hashable, str] = {}
         suppresses = self.suppressions.suppresses
         rows = (JobFindings(job.name, tuple(filter(suppresses, job.findings))) for job in jobs)
         for finding in collapse(filter(suppresses, of_inputs), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
-                reason = Redactor(ignore.codes[finding.code], (), None, (finding.document,)).text(ignore.reason)
-                yield Silenced(final, reason or "")
+                key = ignore, finding.code, finding.document
+                if key not in reasons:
+                    redactor = Redactor(ignore.codes[finding.code], (), None, (finding.document,))
+                    reasons[key] = redactor.text(ignore.reason) or ""
+                yield Silenced(final, reasons[key])
 
 
 # Repeated findings.
