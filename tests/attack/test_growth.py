@@ -331,6 +331,18 @@ def test_a_long_reason_to_ignore_many_findings() -> None:
     assert time.process_time() - start < 1
 
 
+def test_a_comment_of_all_codes_with_a_long_reason() -> None:
+    """For each code, the reason could be searched for secrets, and each quotation in it for parts of the lines near."""
+    every = " ".join(code for code in CODES if immovable(code) is None)
+    near = f"# password: {'yb' * 990}\n" * 19
+    reason = f"password: {'b' * 1500}" + f"'{'yb' * 20}c{'yb' * 20}'," * 100
+    source = Source("jobs/a/a.yaml", f"# trainc: ignore {every} {reason}\n{near}apiVersion: v1\n")
+    start = time.process_time()
+    found = safeguards.weakened(Revision("before", (), {}), Revision("now", (source,), {}), None)
+    assert {finding.code for finding in found} == {"TC522"}
+    assert time.process_time() - start < 0.5
+
+
 def test_the_first_change_of_a_spec_below_many_labels() -> None:
     """For each refused change that no other input explains, all labels above the spec could be searched."""
 

@@ -198,11 +198,16 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
         if WORD not in source.decoded() or (was is not None and was.text == source.text):
             continue
         places: _Places = {}
+        shown: dict[tuple[int, str], Finding] = {}
         known = Counter(ignored for ignored, _ in _ignored(was, places)) if was is not None else Counter[_Ignored]()
         for ignored, document in _ignored(source, places):
             known[ignored] -= 1
             if known[ignored] < 0:
-                yield report("TC522", document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
+                key = document.locate(()).line, ignored.reason
+                if key not in shown:  # a comment may have a hundred codes, and a long reason to search for secrets
+                    shown[key] = report("TC522", document, (), ignored.reason)
+                message = f"new comment ignores {ignored.code}: {shown[key].message}"
+                yield replace(shown[key], document=document, message=message)
 
 
 def _ignored(source: Source, places: _Places) -> Iterator[tuple[_Ignored, Document]]:
