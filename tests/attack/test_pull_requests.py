@@ -244,6 +244,46 @@ def test_a_path_so_long_that_nothing_of_the_repository_is_read_is_an_error(root:
     assert output.count("error[TC011]: a path of more than 3,500 bytes: ") == 2, output
 
 
+def test_folders_so_deep_that_flux_takes_hours_are_an_error(root: Path) -> None:
+    for depth in (50, 51):
+        write(root, {f"jobs/.x/{'d/' * (depth - 3)}{depth}.txt": "", "trainc.yaml": "defaults: {target: flux}\n"})
+    commit(root.parent)
+    _, output = run("validate", "--base", "HEAD")
+    assert output.count("error[TC011]: more than 50 folders in each other: ") == 1, output
+
+
+@pytest.mark.parametrize("folder", ["", "deploy", f"{ROOT}/jobs/a"])
+@pytest.mark.parametrize(
+    ("entries", "is_odd"),
+    [
+        (["40000100644 x"], True),  # its last 32 bits are the mode of a file
+        (["100644 x", "100644 x"], True),
+        (["100644 y", "100644 x"], True),
+        (["100644 x", "100755 y"], False),
+    ],
+)
+def test_a_folder_that_flux_leaves_out_is_an_error(entries: list[str], is_odd: bool, folder: str, root: Path) -> None:
+    top, name = root.parent, folder
+    write(root, {"../deploy/x": "", "trainc.yaml": "environments: {prod: {target: flux}}\n"})
+    commit(top)
+
+    def written(text: bytes, *command: str) -> str:
+        done = subprocess.run(["git", *command], cwd=top, input=text, check=True, capture_output=True)
+        return done.stdout.decode().strip()
+
+    file = bytes.fromhex(git(top, "rev-parse", "HEAD:deploy/x"))
+    data = b"".join(f"{entry}\0".encode() + file for entry in entries)
+    tree = written(data, "hash-object", "-t", "tree", "-w", "--literally", "--stdin")
+    while name:
+        above = name.rpartition("/")[0]
+        old = git(top, "rev-parse", f"HEAD:{name}")
+        tree, name = written(git(top, "ls-tree", f"HEAD:{above}").replace(old, tree).encode() + b"\n", "mktree"), above
+    git(top, "update-ref", "HEAD", git(top, "commit-tree", tree, "-p", "HEAD", "-m", "a commit"))
+    _, output = run("validate", "--base", "HEAD^")
+    shown = {"": "..", "deploy": "../deploy"}.get(folder, "jobs/a")
+    assert (f"{shown}:1:1: error[TC011]: not stored as git writes a folder: " in output) is is_odd, output
+
+
 def faked(root: Path) -> None:
     """Add files that make the project look like a bare repository, in whose history there is no policy."""
     write(root, {"policies/few-nodes.yaml": RELAXED})

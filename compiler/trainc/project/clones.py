@@ -11,15 +11,21 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
-from trainc.project.git import RevisionError, entries_in_index, prefix_of, top_for
+from trainc.project.git import RevisionError, entries_in_index, odd_folders, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
 from trainc.project.names import INPUTS, OUT, is_output, is_text
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
-_LONGEST = 3500
-"""Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long."""
+_LONGEST, _DEEPEST = 3500, 50
+"""Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long.
+
+The time that Flux takes to check out a file grows with the cube of the number of folders around it: 1,700 take minutes.
+"""
 _TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
+_TOO_DEEP = f"more than {_DEEPEST} folders in each other: Flux may take hours for the repository"
+_ODD = "not stored as git writes a folder: Flux may leave it out, with what follows it, and delete what was there"
+_REWRITE = "let git write it: git rm -r --cached, git add and git commit"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 
 
@@ -55,6 +61,11 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _TOO_LONG, "choose shorter names, or remove it from git")
         if for_flux and refuses(name):
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
+        if for_flux and (prefix + name).count("/") > _DEEPEST:
+            yield _about(name, _TOO_DEEP, "move it, or remove it from git")
+    with suppress(RevisionError):
+        for folder in odd_folders(root) if for_flux else ():
+            yield _about(os.path.relpath(folder or ".", prefix or "."), _ODD, _REWRITE)
 
 
 def _entries(root: Path) -> list[tuple[Kind, str]]:

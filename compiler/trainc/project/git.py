@@ -7,6 +7,7 @@ objects/, refs/, config), and git, run there, would take revisions and configura
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,6 +62,25 @@ def entries_in_index(root: Path, *paths: str) -> Iterator[tuple[str, Kind, str, 
         head, _, name = line.partition(b"\t")
         tag, mode, content, _ = head.decode("ascii").split()
         yield tag, KINDS.get(mode, Kind.OTHER), os.fsdecode(name)[len(prefix) :], content
+
+
+def odd_folders(root: Path) -> Iterator[str]:
+    """Yield the folders of HEAD, by their paths in the repository, that are not stored as git writes them.
+
+    Of the digits of a mode, git reads the last 32 bits, of files with one name the last one. Raises RevisionError.
+    """
+    commit = commit_of(root, "HEAD")
+    entry = re.compile(rb"(40000|100644|100755|120000|160000) ([^\0/]+)\0(?s:.{%d})" % (len(commit) // 2))
+    listing = git(root, "ls-tree", "-r", "-d", "-z", commit)
+    lines = (line.partition(b"\t") for line in listing.split(b"\0") if line.startswith(b"040000 "))
+    trees = {head.decode("ascii").rpartition(" ")[2]: os.fsdecode(name) for head, _, name in lines}
+    folders = [("", f"{commit}^{{tree}}"), *((name, content) for content, name in trees.items())]
+    with reader(root) as read:
+        for (name, _), data in zip(folders, read(folders), strict=True):
+            entries = entry.findall(data)
+            keys = [last + b"/" if mode == b"40000" else last for mode, last in entries]
+            if entry.sub(b"", data) or keys != sorted(keys) or len({last for _, last in entries}) < len(entries):
+                yield name
 
 
 def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
