@@ -244,6 +244,17 @@ def test_a_path_so_long_that_nothing_of_the_repository_is_read_is_an_error(root:
     assert output.count("error[TC011]: a path of more than 3,500 bytes: ") == 2, output
 
 
+@pytest.mark.parametrize("target", ["argocd", "flux"])
+def test_patterns_that_flux_may_have_no_memory_for_are_an_error(target: str, root: Path) -> None:
+    write(
+        root,
+        {"jobs/a/.x/.sourceignore": "", "jobs/a/sourceignore": "", "trainc.yaml": f"defaults: {{target: {target}}}"},
+    )
+    commit(root.parent)
+    _, output = run("validate", "--base", "HEAD")
+    assert output.count("error[TC011]: Flux reads the patterns of this file") == (target == "flux"), output
+
+
 def test_folders_so_deep_that_flux_takes_hours_are_an_error(root: Path) -> None:
     for depth in (50, 51):
         write(root, {f"jobs/.x/{'d/' * (depth - 3)}{depth}.txt": "", "trainc.yaml": "defaults: {target: flux}\n"})

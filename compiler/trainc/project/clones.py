@@ -24,6 +24,7 @@ The time that Flux takes to check out a file grows with the cube of the number o
 """
 _TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Flux may take hours for the repository"
+_IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Flux may leave it out, with what follows it, and delete what was there"
 _REWRITE = "let git write it: git rm -r --cached, git add and git commit"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
@@ -61,6 +62,8 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _TOO_LONG, "choose shorter names, or remove it from git")
         if for_flux and refuses(name):
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
+        if for_flux and name.endswith("/.sourceignore") and not is_output(name):  # that is TC903
+            yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
         if for_flux and (prefix + name).count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
     with suppress(RevisionError):
