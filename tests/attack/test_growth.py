@@ -191,6 +191,24 @@ def test_an_expression_with_four_times_the_parts(kind: str) -> None:
     assert is_linear(seconds, 300)
 
 
+COLONS = {
+    "beginnings of tags": lambda n: f"a: [x:y] # {'!<[' * n}",
+    "words with a colon after an odd character": lambda n: "---\n".join([f"[{'a!:b, ' * (n // 30)}]\n"] * 4),
+    "colons in a row": lambda n: "---\n".join([f"[a{':' * (n // 10)}b]\n"] * 20),
+}
+
+
+@pytest.mark.parametrize("kind", COLONS)
+def test_texts_with_colons_that_libyaml_refuses(kind: str) -> None:
+    def seconds(size: int) -> float:
+        source = Source("a.yaml", COLONS[kind](size))
+        start = time.process_time()
+        load(source)
+        return time.process_time() - start
+
+    assert is_linear(seconds, 4000)
+
+
 CLAIM = "{name: cNUMBER, resourceClaimName: x}"
 SPREAD = "{topologyKey: kNUMBER, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}"
 PODS = {

@@ -136,6 +136,9 @@ LIMITS = {
     "keys and items repeated by aliases in a document, where they are nine times the others": Limit(
         problems.MAX_REPEATED, repeated
     ),
+    'words such as `a":b` in flow collections of a document': Limit(
+        libyaml.MOST_ATTEMPTS, lambda n: text(one("  a: [" + 'a":b, ' * n + "]\n"))
+    ),
     "directives `%TAG` in a file": Limit(
         libyaml._MOST_DIRECTIVES,
         lambda n: text("".join(f"%TAG !a{number}! tag:a,{number}:\n" for number in range(n)) + f"---\n{one()}"),

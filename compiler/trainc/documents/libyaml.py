@@ -48,13 +48,13 @@ _BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
 
 _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
-# A tag, or a colon inside a word; one at a word's start would be an indicator in flow collections.
-_WORD_COLON = lazy(r"!<[^\s>]*>|![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
+# A tag, or colons inside a word; one at a word's start would be an indicator in flow collections.
+_WORD_COLON = lazy(r"!<[^\s<>]*>|![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):+(?=\S)")
 _QUOTE_ESCAPE = lazy(r"(?<!\\)((?:\\\\)*)\\(?=')")
 """The escape ``\\'``, after any number of escaped backslashes."""
 _SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
-_MOST_READ = 1_500_000
-"""The most characters that all attempts to read a text may read together."""
+MOST_ATTEMPTS: Final = 16
+"""How often a text is read again. The first time suffices, but for colons after quotes or exclamation marks."""
 
 
 def open_events(text: str, masks: str = "") -> Read:
@@ -100,8 +100,8 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
 
     Masks are as long as the masked text, so positions do not change. Raises Refused for every error of the parser.
     """
-    masks, offset, read = "", 0, 0
-    while read <= _MOST_READ:
+    masks, offset = "", 0
+    for _ in range(MOST_ATTEMPTS + 1):
         try:
             return parse(text, masks)
         except ERRORS as error:
@@ -110,7 +110,6 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
             escaped = problem == _ESCAPE and text[offset : offset + 2] == "\\'"
             if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
-        read += offset + 1000 + len(text) // 64  # masks are looked for in all of it
         # Two characters of the private use area that the text does not contain.
         masks = masks or "".join(islice((char for char in map(chr, range(0xE000, 0xF8FF)) if char not in text), 2))
         if escaped:
@@ -121,7 +120,7 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
 
 
 def _mask_colons(text: str, mask: str) -> str:
-    return _WORD_COLON.sub(lambda match: mask if match[0] == ":" else match[0], text)
+    return _WORD_COLON.sub(lambda match: match[0] if match[0][0] == "!" else mask * len(match[0]), text)
 
 
 class Node(msgspec.Struct, eq=False):
