@@ -57,6 +57,8 @@ MARKUP = (
     "www.evil.example",
     "wwww.evil.example",
     "a@evil.example",
+    "a@www.evil.example",
+    "a@b_c.evil.example",
     "mailto:a@evil.example",
     "xmpp:a@evil.example/x",
     "@team/all",

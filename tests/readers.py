@@ -137,9 +137,8 @@ def _unescaped(text: str, more: dict[str, str]) -> str:
 # A comment on GitHub: CommonMark with tables and strikethrough, in which URLs, host names and addresses become links
 # wherever text is not code in backquotes; then, in text of the HTML outside of code, mentions and references do.
 
-_AUTOLINK = re.compile(
-    r"(?i)(?:https?|ftp)://[\w-]|(?<![^\s*_~(])www\.[\w-]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:mailto|xmpp):\S+@[\w-]"
-)
+_AUTOLINK = re.compile(r"(?i)(?:https?|ftp)://[\w-]|(?<![^\s*_~(])www\.[\w-]")
+_ADDRESS = re.compile(r"(?i)[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:mailto|xmpp):\S+@[\w-]")
 """The rules of cmark-gfm's extension autolink, no stricter than it is."""
 
 _REFERENCE = re.compile(r"(?i)@[\w-]|#\d|\bgh-\d|\b[0-9a-f]{7,40}\b|\bcve-\d|\bghsa-\w|:[\w+-]+:|\$[^\s]|\[[ x]\]|\[\^")
@@ -208,11 +207,13 @@ def comment(markdown: str) -> Page:
 
 def _autolinks(block: Any) -> Iterator[str]:
     """Yield the links that become of the text of a block: neighbours are one text, whatever was escaped."""
-    text = ""
+    text = decoded = ""
     for token in (*(block.children or ()), None):
         if token is not None and token.type in ("text", "text_special"):
             # A URL is found before escapes are decoded, an address after.
-            text += token.content if token.type == "text" or token.content == "@" else "\N{REPLACEMENT CHARACTER}"
+            text += token.content if token.type == "text" else "\N{REPLACEMENT CHARACTER}"
+            decoded += token.content
             continue
         yield from (match[0] for match in _AUTOLINK.finditer(text))
-        text = ""
+        yield from (match[0] for match in _ADDRESS.finditer(decoded))
+        text = decoded = ""

@@ -156,7 +156,7 @@ _WORDS: Final = re.compile(r"([(\"']*)(\S*?)([.,:;)\"']*)(?=\s|\Z)")
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z]*|[0-9]{1,3}(?:,[0-9]{3})*|->")
 """A word that refers to nothing, whoever wrote it."""
 
-_ADDRESS: Final = re.compile(r"&#64;(?=[\w.-]*\.)")
+_ADDRESS: Final = re.compile(r"&#64;(?=(?:[\w.-]|&#95;)*(?:\.|&#46;))")
 
 
 def _text(text: str) -> str:
