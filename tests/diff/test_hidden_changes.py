@@ -17,6 +17,7 @@ from trainc.changes.model import Directory, Effect
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import Severity, report
+from trainc.findings.display import escape_text
 from trainc.gitops.flux import kustomization
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
@@ -176,6 +177,17 @@ def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
     first = "- <code>policies/p.yaml:1</code>: binding &#x27;p&#x27; removed since HEAD\n"
     assert shown.partition("\n\n")[2].partition("\n\n")[2].startswith(first)
     assert "\n- 988 more\n" in shown
+
+
+def test_a_comment_with_commands_of_ci_fits_after_they_are_broken_up() -> None:
+    lines = [f"{number} {'##a[' * 45}" for number in range(10, 50)]
+    before, after = (
+        {file: data for line in lines for file, data in jobset(f"job-{line[:2]}", {}, f"{line}{end}\n" * 30).items()}
+        for end in "xy"
+    )
+    shown = escape_text(formats.as_markdown(compare(before, after)))
+    assert 50_000 < len(shown) <= formats.LIMIT
+    assert re.search(r"\nJobs or groups whose fields are not shown here: [0-9]+\.\n\Z", shown)
 
 
 def shared(*kinds: str) -> dict[str, bytes]:

@@ -33,7 +33,7 @@ from trainc.changes.phrases import (
     weakened_lines,
     weakened_title,
 )
-from trainc.findings.display import aligned, counted, one_line
+from trainc.findings.display import aligned, counted, escape_text, one_line
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
@@ -114,7 +114,8 @@ class _Page:
 
 
 def _size(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    """Return the size of whole lines when commands of CI in them are broken up."""
+    return len(escape_text(text).encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _row(group: Group) -> str:
