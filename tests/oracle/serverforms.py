@@ -29,7 +29,8 @@ def answers(objects: list[Json]) -> list[Json]:
         stored["metadata"].pop("generation", None)
         uids = ("controller-uid", "batch.kubernetes.io/controller-uid")
         if stored["kind"] == "Job" and not stored["spec"]["manualSelector"]:
-            for labels in (stored["spec"]["template"]["metadata"]["labels"], stored["spec"]["selector"]["matchLabels"]):
+            spec, own = stored["spec"], stored["metadata"].get("labels", {})
+            for labels in (own, spec["template"]["metadata"]["labels"], spec["selector"]["matchLabels"]):
                 labels |= {key: "" for key in uids if key in labels}
     return found
 

@@ -21,7 +21,7 @@ from trainc.checks.created_pods import CONTROLLER_UID, CONTROLLERS, controller_l
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.generated import JOB_UID
 from trainc.kube.gotypes import POD_SPEC, GoDecodeError, decode
-from trainc.kube.pods import default_job, default_pod, default_template, prepared_pod
+from trainc.kube.pods import default_job, default_pod, default_template, prepared_pod, with_rounded_resources
 from trainc.schema import admit, resource
 from trainc.upstream import JOBSET_API, RBAC_GROUP, TRAINER_API
 
@@ -76,7 +76,7 @@ _PROTECTION: Final = "kubernetes.io/pvc-protection"
 
 
 def _claim(data: JsonObject, created: bool) -> ServerForm:
-    given = without_dropped_sources(as_object(decode(data.get("spec"), CLAIM_SPEC)))
+    given = with_rounded_resources(without_dropped_sources(as_object(decode(data.get("spec"), CLAIM_SPEC))))
     spec = {**CLAIM_DEFAULTS, **given}
     source, reference = spec.get(_SOURCE), spec.get(_REFERENCE)
     if source is not None and reference is None:
@@ -136,25 +136,29 @@ def _service(data: JsonObject, created: bool) -> ServerForm:
 
 
 _UID: Final[Path] = ("metadata", "uid")
+_LABELS: Final[Path] = ("metadata", "labels")
 
 
 def _job(data: JsonObject, created: bool) -> ServerForm:
     job = default_job({**data, "spec": as_object(decode(data.get("spec"), "v1.JobSpec"))})
     template: Path = ("spec", "template", "metadata", "labels")
+    places: tuple[Path, ...] = (template,)
     labels = as_object(get(job, *template))
-    if labels and not get(job, "metadata", "labels"):
-        job = put(job, ("metadata", "labels"), labels)
+    if labels and not get(job, *_LABELS):
+        # In Go, the labels of the Job and of its pods are then the same map, to which the server adds below.
+        job, places = put(job, _LABELS, labels), (template, _LABELS)
     job = {**job, "status": {}} if created else job
     if get(job, "spec", "manualSelector") is True:
         return ServerForm(job)
     known = None if created else get(job, *_UID)  # the server sets the uid of a new object
     uid = str(known or JOB_UID)
     own = controller_labels(str(get(job, "metadata", "name")), uid)
-    job = put(job, template, {**labels, **own})
+    for place in places:
+        job = put(job, place, {**labels, **own})
     selector: Path = ("spec", "selector", "matchLabels")
     job = put(job, ("spec", "selector"), {"matchLabels": {CONTROLLER_UID: uid}})
     job = put(job, _UID, uid)
-    unknown = (_UID, (*selector, CONTROLLER_UID), *((*template, key) for key in CONTROLLERS))
+    unknown = (_UID, (*selector, CONTROLLER_UID), *((*place, key) for place in places for key in CONTROLLERS))
     return ServerForm(job, () if known else unknown)
 
 

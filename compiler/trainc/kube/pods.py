@@ -3,8 +3,7 @@
 Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and the code generated
 from the defaults in their types), pkg/apis/core/v1/conversion.go, pkg/registry/core/pod/strategy.go (PrepareForCreate),
 the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of k8s.io/component-helpers v0.36.2
-(resource) without any option. Objects must be as Go writes them (kube/gotypes.py). Volume types that clusters no longer
-support are omitted.
+(resource) without any option. Objects must be as Go writes them (kube/gotypes.py).
 """
 
 from __future__ import annotations
@@ -37,6 +36,10 @@ _VOLUMES: Final[Mapping[str, JsonObject]] = {
     "configMap": {"defaultMode": _MODE},
     "downwardAPI": {"defaultMode": _MODE},
     "projected": {"defaultMode": _MODE},
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared", "readOnly": False},
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"keyring": "/etc/ceph/keyring", "pool": "rbd", "user": "admin"},
+    "scaleIO": {"fsType": "xfs", "storageMode": "ThinProvisioned"},
 }
 _CLAIM: Final[JsonObject] = {"volumeMode": "Filesystem"}
 _PROBE: Final[JsonObject] = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -344,7 +347,9 @@ def _container(container: JsonObject) -> JsonObject:
         if isinstance(probe := filled.get(field), dict):
             filled[field] = _within(_within({**_PROBE, **probe}, "httpGet", _HTTP), "grpc", {"service": ""})
     if isinstance(hooks := filled.get("lifecycle"), dict):
-        filled["lifecycle"] = {name: _within(as_object(hook), "httpGet", _HTTP) for name, hook in hooks.items()}
+        filled["lifecycle"] = {
+            name: _within(hook, "httpGet", _HTTP) if isinstance(hook, dict) else hook for name, hook in hooks.items()
+        }
     return with_rounded_resources(filled)
 
 

@@ -72,7 +72,8 @@ func stored(line []byte) (any, error) {
 	}
 	legacyscheme.Scheme.Default(given)
 	internal := schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal}
-	object, err := legacyscheme.Scheme.ConvertToVersion(given, internal)
+	// Without a copy, as in a server: what defaults share, such as the labels of a Job and of its pods, stays shared.
+	object, err := runtime.UnsafeObjectConvertor(legacyscheme.Scheme).ConvertToVersion(given, internal)
 	if err != nil {
 		return nil, err
 	}
