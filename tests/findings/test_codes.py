@@ -42,6 +42,9 @@ def test_every_entry_of_the_table_is_read() -> None:
     assert {*codes, *(fix.code for fix in FIXES.values())} == set(CODES)
     assert len(re.findall(r"^Hint:", table, re.M)) == sum(entry.hint is not None for entry in CODES.values())
     assert [code for code in codes if re.search(r"Severity:|Hint:|\n", CODES[code].text)] == []
+    for entry in table.split("\n\n### ")[1:]:
+        paragraphs = entry.partition("\n\n## ")[0].split("\n\n")
+        assert len(paragraphs) == 3 + ("\n\nHint:" in entry), "a text is one paragraph"
 
 
 def test_no_page_for_what_is_no_code() -> None:
