@@ -49,7 +49,8 @@ _TOKEN = lazy(
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
 _SELECTOR = (
-    r"(?<![\xa9\xae\u203c-\u205e\u2100-\u27bf\u2900-\u2bff\u3030-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
+    r"(?<![\xa9\xae\u203c-\u205e\u2100-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])"
+    r"[\ufe0e\ufe0f](?!\u20e3)"
 )
 """A selector of the text or emoji form, except after a character that has both forms.
 
