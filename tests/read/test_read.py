@@ -136,6 +136,31 @@ def test_links_to_files_elsewhere_are_read(tmp_path: Path) -> None:
     ]
 
 
+def test_links_below_a_root_without_a_project_are_read_within_it(tmp_path: Path) -> None:
+    """The root may be the working directory of a container, such as /, and a ConfigMap is mounted below it."""
+    root = tree(tmp_path / "root", "mounted/..1/x.yaml", "jobs/a/x.yaml")
+    (tmp_path / "secret.yaml").write_text("")
+    links = {"mounted/..data": "..1", "mounted/x.yaml": "..data/x.yaml", "mounted/y.yaml": "../../secret.yaml"}
+    for name, target in {**links, "linked": "mounted", "jobs/a/y.yaml": "x.yaml"}.items():
+        (root / name).symlink_to(target)
+    for path in ("mounted", "linked"):
+        found = read_given(root, root, path)
+        assert names(found) == [f"{path}/x.yaml"]
+        assert [name for _, name, _ in problems(found)] == [f"{path}/y.yaml"]
+    assert names(read_given(root, root, "mounted/x.yaml")) == ["mounted/x.yaml"]
+    assert names(read_given(Path("/"), Path("/"), str(root / "linked/y.yaml"))) == [f"{root}/linked/y.yaml"[1:]]
+    for path in ("mounted/y.yaml", "jobs/a/y.yaml"):
+        assert [name for _, name, _ in problems(read_given(root, root, path))] == [path]
+
+
+@pytest.mark.parametrize("path", [".", "jobs/a"])
+def test_the_root_may_be_a_link(path: str, tmp_path: Path) -> None:
+    tree(tmp_path / "real", "trainc.yaml", "jobs/a/x.yaml")
+    (tmp_path / "root").symlink_to("real")
+    for place in (tmp_path / "root", tmp_path / "real"):
+        assert names(read_given(tmp_path / "root", place, path)) == ["jobs/a/x.yaml"]
+
+
 def test_gitmodules_is_read_once_for_many_empty_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[str]()
     monkeypatch.setattr("trainc.project.listing.submodules", lambda folder: read.append(folder) or frozenset())

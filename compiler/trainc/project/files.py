@@ -127,12 +127,12 @@ def not_followed(name: str, severity: Severity | None = None) -> Finding:
     return about(name, "symbolic link, which trainc does not follow", severity=severity, hint=hint)
 
 
-def unreadable(name: str, error: OSError, severity: Severity | None = None) -> Finding:
+def unreadable(name: str, error: OSError) -> Finding:
     """Return the finding of a file or folder that cannot be read."""
     if isinstance(error, FileTooLargeError):
         return about(name, f"larger than {LIMIT >> 20} MiB", code="TC012")
     message = "loop of symbolic links" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
-    return about(name, str(error.strerror) if isinstance(error, IrregularFileError) else message, severity=severity)
+    return about(name, str(error.strerror) if isinstance(error, IrregularFileError) else message)
 
 
 def unnamable(name: str) -> Finding:

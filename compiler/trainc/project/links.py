@@ -26,8 +26,8 @@ def leads_to_folder(path: Path) -> bool:
 
 
 def has_link(root: Path, name: str) -> bool:
-    """Return whether a path below root is a link, or behind one."""
-    return any(os.path.islink(root / step) for step in (*parents(name), name))
+    """Return whether a path below root is a link, or behind one; root itself may be a link."""
+    return name != "." and any(os.path.islink(root / step) for step in (*parents(name), name))
 
 
 def real_path(path: str | Path) -> str:
