@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -334,29 +333,14 @@ def test_arguments_that_make_no_sense(folder: Path, run: Run, arguments: tuple[s
     assert told in " ".join(result.stderr.split())
 
 
-def test_a_file_that_leaves_images(folder: Path, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("s", encoding="utf-8")
-    (folder / "hello.py").unlink()
-    (folder / "hello.py").symlink_to(tmp_path / "secret")
+@pytest.mark.parametrize("name", ["image.yaml", "packages.lock", "hello.py", ""])
+def test_links_are_not_followed(folder: Path, run: Run, name: str) -> None:
+    """They stay in the project here; of those out of it, nothing may be shown either."""
+    place = folder / name
+    place.rename(folder.parent / "target")
+    place.symlink_to(folder.parent / "target")
     result = run("image", "build")
     assert (result.exit_code, "which trainc does not follow" in " ".join(result.stderr.split())) == (2, True)
-
-
-@pytest.mark.parametrize("name", ["image.yaml", "packages.lock", ""])
-def test_links_out_of_the_project_are_not_followed(folder: Path, run: Run, tmp_path: Path, name: str) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    for each in ("image.yaml", "packages.lock"):
-        (outside / each).write_text("secret: token\n", encoding="utf-8")
-    if name:
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).symlink_to(outside / name)
-    else:
-        shutil.rmtree(folder)
-        folder.symlink_to(outside)
-    result = run("image", "build")
-    assert (result.exit_code, "token" in result.output) == (2, False)
-    assert "leads out of the project" in " ".join(result.stderr.split())
 
 
 @pytest.mark.usefixtures("folder")

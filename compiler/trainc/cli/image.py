@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar
 
 import click
@@ -21,7 +21,7 @@ from trainc.images.layout import LayoutError, read_layout, verify_layout, write_
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
 from trainc.project.git import index_below
-from trainc.project.links import leads_out
+from trainc.project.links import has_link, leads_out
 from trainc.project.read import name_below, read_lock
 from trainc.project.write import check_folder, replace_sources
 
@@ -280,12 +280,12 @@ def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterab
 
 
 def _check_links(root: Path, folder: Path) -> None:
-    """Raise Impossible for a link that leads out of the project; a folder outside of it was named by the user."""
+    """Raise Impossible for a link in the project; a folder outside of it was named by the user."""
     if (name := name_below(root, root, str(folder))) is None:
         return
-    for file in ("", IMAGE_FILE, PACKAGES, WHEELS):
-        if leads_out(root, folder / file):
-            raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
+    for path in (PurePosixPath(name, file).as_posix() for file in (IMAGE_FILE, PACKAGES, WHEELS)):
+        if has_link(root, path):
+            raise Impossible(f"{path}: symbolic link, which trainc does not follow")
 
 
 def _folder(root: Path, image: str) -> Path:

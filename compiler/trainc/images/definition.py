@@ -373,10 +373,10 @@ def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
     home = folder.resolve()
     contents: dict[str, bytes] = {}
     for each in definition.files:
-        path = home / each.source
-        if not Path(real_path(path)).is_relative_to(home.parent):
-            raise BuildError(f"{path} is a link out of {home.parent}, which trainc does not follow")
-        contents[each.source] = _bytes(path)
+        path = os.path.normpath(home / each.source)
+        if real_path(path) != path:
+            raise BuildError(f"{path} is a symbolic link, or behind one, which trainc does not follow")
+        contents[each.source] = _bytes(Path(path))
     return Inputs(folder, definition, document, pins, pinned_wheels, contents, packages, wheels), findings
 
 
