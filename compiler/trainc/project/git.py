@@ -243,7 +243,7 @@ def without_content(name: str) -> RevisionError:
 
 
 _Reader = Callable[[Sequence[tuple[str, str]]], Iterator[bytes]]
-"""Yields the contents of files, given by name and hash. Raises RevisionError."""
+"""Yields the contents of files and folders, given by name and hash. Raises RevisionError."""
 
 _AT_ONCE: Final = 200
 """The most hashes that git is sent before its answers are read; with more, both could wait for the other."""
@@ -251,7 +251,7 @@ _AT_ONCE: Final = 200
 
 @contextmanager
 def reader(root: Path) -> Iterator[_Reader]:
-    """Run one process of git that reads files and links, which do not stay in memory."""
+    """Run one process of git that reads files and folders, which do not stay in memory."""
     command, pipe = ("git", "cat-file", "--batch"), subprocess.PIPE
     with (  # a file, since git would wait if nobody read its errors from a pipe
         TemporaryFile() as errors,
