@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from click.testing import CliRunner
 from builders import policy, runtime, trainjob
 from gitrepo import commit, git, needs_git
 from trainc.cli.root import trainc
+from trainc.project.git import odd_folders
 
 pytestmark = needs_git
 
@@ -293,6 +295,17 @@ def test_a_folder_that_flux_leaves_out_is_an_error(entries: list[str], is_odd: b
     _, output = run("validate", "--base", "HEAD^")
     shown = {"": "..", "deploy": "../deploy"}.get(folder, "jobs/a")
     assert (f"{shown}:1:1: error[TC011]: not stored as git writes a folder: " in output) is is_odd, output
+
+
+def test_a_name_of_many_modes_in_a_folder(tmp_path: Path) -> None:
+    """From each mode, the rest of the name could be searched for its end."""
+    commit(tmp_path)
+    (tmp_path / "tree").write_bytes(b"100644 " * 5000 + b"/\0" + bytes(20))
+    tree = git(tmp_path, "hash-object", "-t", "tree", "-w", "--literally", "tree")
+    git(tmp_path, "update-ref", "HEAD", git(tmp_path, "commit-tree", tree, "-m", "a commit"))
+    start = time.process_time()
+    assert list(odd_folders(tmp_path)) == [""]
+    assert time.process_time() - start < 1
 
 
 def faked(root: Path) -> None:

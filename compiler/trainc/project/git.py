@@ -77,9 +77,12 @@ def odd_folders(root: Path) -> Iterator[str]:
     folders = [("", f"{commit}^{{tree}}"), *((name, content) for content, name in trees.items())]
     with reader(root) as read:
         for (name, _), data in zip(folders, read(folders), strict=True):
-            entries = entry.findall(data)
+            entries, end = list[tuple[bytes, bytes]](), 0
+            while found := entry.match(data, end):  # from one end to the next: a search would look from each byte
+                entries.append((found[1], found[2]))
+                end = found.end()
             keys = [last + b"/" if mode == b"40000" else last for mode, last in entries]
-            if entry.sub(b"", data) or keys != sorted(keys) or len({last for _, last in entries}) < len(entries):
+            if end < len(data) or keys != sorted(keys) or len({last for _, last in entries}) < len(entries):
                 yield name
 
 
