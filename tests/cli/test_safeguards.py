@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -212,6 +214,85 @@ def test_what_a_sparse_checkout_leaves_out_is_an_error(
     assert run("validate").exit_code == 0
     subprocess.run(["git", "sparse-checkout", "disable"], cwd=base, check=True)
     assert run("render", "--check").exit_code == 0
+
+
+@pytest.mark.parametrize("folder", ["jobs/c", "policies/central"])
+def test_a_submodule_that_is_not_checked_out_is_an_error(base: Path, run: Run, folder: str) -> None:
+    for name in (folder, "jobs/a/code"):
+        (base / name).mkdir()
+    assert run("render").exit_code == run("render").exit_code == 0, "the cache knows the folders"
+    put(base, ".gitmodules", f'[submodule "code"]\n\tpath = jobs/a/code\n[submodule "x"]\n\tpath = "{folder}"\n')
+    for command in (["render"], ["validate"], ["render", "--check"], ["render", "--no-cache"]):
+        found = run(*command)
+        assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
+        assert f"{folder}:1:1: error[TC011]: submodule that is not checked out" in found.stdout
+    put(base, f"{folder}/README.md", "")
+    assert [run(command).exit_code for command in ("render", "validate")] == [0, 0]
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_submodule_that_any_gitmodules_above_it_names(
+    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch, is_archive: bool
+) -> None:
+    """With ``git submodule update`` alone, policies/ is checked out, and not the submodule in it."""
+    (base / "policies/central").mkdir()
+    assert run("render").exit_code == run("render").exit_code == 0, "the cache knows the folders"
+    top = base if is_archive else base / "policies"
+    if is_archive:
+        shutil.rmtree(base / ".git")
+        put(base, "policies/.gitmodules", "# left from another repository\n")
+    else:
+        subprocess.run(["git", "init", "-q", top], check=True)
+    path = (base / "policies/central").relative_to(top)
+    put(top, ".gitmodules", f'[submodule "central"]\n\tpath = {path} # ours\n')
+    for command in (["render"], ["validate"], ["render", "--check"], ["render", "--no-cache"]):
+        found = run(*command)
+        assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
+        assert "policies/central:1:1: error[TC011]: submodule that is not checked out" in found.stdout
+    put(top, ".gitmodules", f'[other]\n\tpath = {path}\n[submodule "central"]\n\tpath = {path}/\n')
+    assert run("validate").exit_code == 0, "git takes none of them for the folder"
+    put(top, ".gitmodules", "[submodule")
+    assert run("validate").exit_code == 1, "git cannot read it"
+    put(top, ".gitmodules", '[submodule "code"]\n\tpath = code\n')
+    assert run("validate").exit_code == 0
+    put(top, ".gitmodules", "[include]\n\tpath = more\n")
+    put(top, "more", f'[submodule "central"]\n\tpath = {path}\n')
+    assert run("validate").exit_code == 0, "git follows no include there"
+    for name, value in (("LIMIT", 8), ("open_regular", lambda _: os.open("", os.O_RDONLY))):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"trainc.project.missing.{name}", value)
+            assert run("validate").exit_code == 1, "too large, or not readable"
+    monkeypatch.setenv("PATH", "")
+    assert run("validate").exit_code == 1, "git, which has no empty folders, cannot tell"
+
+
+def test_output_that_a_sparse_checkout_leaves_out_is_an_error(base: Path, run: Run) -> None:
+    """Argo CD would apply it, though no check compares it with what trainc renders."""
+    file = "out/prod/b/other/jobset-other.yaml"
+    put(base, file, "kind: JobSet\n")
+    commit(base)
+    subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*", "!/out/prod/b/other/"], cwd=base, check=True)
+    for options in ([], ["--check"], ["--check", "--no-cache"]):
+        assert f"out:1:1: error[TC011]: not in this sparse checkout: {file}\n" in run("render", *options).stdout
+    assert run("render", "jobs/a").exit_code == run("validate").exit_code == 0
+
+
+def test_a_link_to_a_project_below_the_top_of_a_repository(
+    base: Path, run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shutil.rmtree(base / ".git")
+    put(base, "trainc.yaml", "environments: {prod: {}}\nfolder: repository\n")
+    (base / "jobs/a/notes").symlink_to("/nowhere")
+    (base / "out/prod/a/other").mkdir()
+    put(base.parent, ".gitmodules", '[submodule "other"]\n\tpath = repository/out/prod/a/other\n')
+    commit(base.parent)
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(base)
+    for root in (base, link):
+        found = run("validate", "--base", "HEAD", "--root", str(root))
+        assert found.exit_code == 1
+        assert "jobs/a/notes:1:1: error[TC011]: symbolic link, which trainc does not follow" in found.stdout
+        assert "out/prod/a/other:1:1: error[TC903]" in found.stdout
 
 
 def test_a_sparse_checkout_needs_git(base: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
