@@ -12,7 +12,17 @@ from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
 from trainc.project.links import leads_out
-from trainc.project.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
+from trainc.project.read import (
+    Inputs,
+    find_root,
+    merge,
+    name_below,
+    read_beside_policies,
+    read_config,
+    read_given,
+    read_stdin,
+    read_tree,
+)
 
 
 def tree(root: Path, *names: str) -> Path:
@@ -115,6 +125,15 @@ def test_links_in_the_project_are_errors(tmp_path: Path) -> None:
     (root / "trainc.yaml").rename(root / "other.yaml")
     (root / "trainc.yaml").symlink_to("other.yaml")
     assert problems(read_config(root)) == [("TC011", "trainc.yaml", message)]
+
+
+def test_links_beside_policies_are_not_read(tmp_path: Path) -> None:
+    root = tree(tmp_path / "root", "policies/.x.yaml", "policies/tests/y.yaml", "policies/z.yaml")
+    (root / "policies/.link.yaml").symlink_to("z.yaml")
+    assert names(read_beside_policies(root)) == ["policies/.x.yaml", "policies/tests/y.yaml"]
+    (root / "policies").rename(root / "rules")
+    (root / "policies").symlink_to("rules")
+    assert names(read_beside_policies(root)) == []
 
 
 def test_links_to_files_elsewhere_are_read(tmp_path: Path) -> None:

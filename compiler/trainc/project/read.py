@@ -322,7 +322,7 @@ def read_beside_policies(root: Path) -> Inputs:
     for folder, folders, files in os.walk(root / "policies"):
         folders.sort()
         names = (Path(folder, file).relative_to(root).as_posix() for file in sorted(files))
-        found += [name for name in names if not is_input(name)]
+        found += [name for name in names if not is_input(name) and not has_link(root, name)]
     return merge(_read_all(os.fspath(root), "", found, read_file))
 
 
