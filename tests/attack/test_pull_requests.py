@@ -257,12 +257,27 @@ def test_patterns_that_flux_may_have_no_memory_for_are_an_error(target: str, roo
     assert output.count("error[TC011]: Flux reads the patterns of this file") == (target == "flux"), output
 
 
-def test_folders_so_deep_that_flux_takes_hours_are_an_error(root: Path) -> None:
+@pytest.mark.parametrize("target", ["argocd", "flux"])
+def test_folders_so_deep_that_git_and_flux_take_too_long_are_an_error(target: str, root: Path) -> None:
     for depth in (50, 51):
-        write(root, {f"jobs/.x/{'d/' * (depth - 3)}{depth}.txt": "", "trainc.yaml": "defaults: {target: flux}\n"})
+        write(root, {f"jobs/.x/{'d/' * (depth - 3)}{depth}.txt": "", "trainc.yaml": f"defaults: {{target: {target}}}"})
     commit(root.parent)
     _, output = run("validate", "--base", "HEAD")
     assert output.count("error[TC011]: more than 50 folders in each other: ") == 1, output
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_folders_of_which_argo_cd_cannot_send_the_paths_are_an_error(
+    more: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, {"jobs/a/é/d/x": "", "jobs/a/é/e/x": ""})
+    commit(root.parent)
+    read = [f"{ROOT}/{folder}" for folder in ("jobs", "runtimes", "policies", "out")]
+    names = git(root.parent, "ls-files", "-z", *read).rstrip("\0").split("\0")
+    folders = {folder.as_posix() for name in names for folder in Path(name).parents} - {".", ROOT}
+    monkeypatch.setattr("trainc.project.clones._MOST", sum(len(each.encode()) for each in folders) - more)
+    _, output = run("validate", "--base", "HEAD")
+    assert output.count("error[TC011]: the paths of this and all other folders have more than ") == more, output
 
 
 @pytest.mark.parametrize("folder", ["", "deploy", f"{ROOT}/jobs/a"])

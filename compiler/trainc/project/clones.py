@@ -13,17 +13,20 @@ from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import RevisionError, entries_in_index, odd_folders, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
-from trainc.project.names import INPUTS, OUT, is_output, is_text
+from trainc.project.names import INPUTS, OUT, all_parents, is_output, is_text
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
-_LONGEST, _DEEPEST = 3500, 50
+_LONGEST, _DEEPEST, _MOST = 3500, 50, 67_108_864
 """Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long.
 
 The time that Flux takes to check out a file grows with the cube of the number of folders around it: 1,700 take minutes.
+Git takes half a second, and Argo CD stops it after 90. For an ApplicationSet, Argo CD sends the paths of all folders in
+one message, of at most 100 MiB (GetGitDirectories in reposerver/repository).
 """
 _TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
-_TOO_DEEP = f"more than {_DEEPEST} folders in each other: Flux may take hours for the repository"
+_TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
+_TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Flux may leave it out, with what follows it, and delete what was there"
 _REWRITE = "let git write it: git rm -r --cached, git add and git commit"
@@ -53,7 +56,8 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     prefix, for_flux = prefix_of(root), is_used(config)
     top = os.fspath(top_for(root))
     named = submodules(top) or () if os.path.isfile(os.path.join(top, MODULES)) else None
-    for kind, name in _entries(root):
+    entries = _entries(root)
+    for kind, name in entries:
         if kind is Kind.LINK and not is_output(name):  # those are TC903
             yield not_followed(name) if is_text(name) else unnamable(name)
         if kind is Kind.OTHER and named is not None and prefix + name not in named:
@@ -64,8 +68,11 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
         if for_flux and name.endswith("/.sourceignore") and not is_output(name):  # that is TC903
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
-        if for_flux and (prefix + name).count("/") > _DEEPEST:
+        if (prefix + name).count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
+    folders = all_parents(name for _, name in entries)
+    if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
+        yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
     with suppress(RevisionError):
         for folder in odd_folders(root) if for_flux else ():
             yield _about(os.path.relpath(folder or ".", prefix or "."), _ODD, _REWRITE)
