@@ -45,7 +45,7 @@ from trainc.findings.codes import CODES
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
-from trainc.findings.secrets import secrets
+from trainc.findings.secrets import is_secret, secrets
 from trainc.findings.severities import immovable
 from trainc.findings.suppression import read as read_comments
 from trainc.gitops import service_accounts
@@ -416,6 +416,18 @@ def test_many_secrets_on_one_line() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 12_000)
+
+
+def test_wrong_items_of_a_list_that_is_a_secret() -> None:
+    """For each of them, the whole list could be searched for objects."""
+
+    def seconds(size: int) -> float:
+        data: JsonObject = {"password": ["yes"] * size}
+        start = time.process_time()
+        assert all(is_secret(data, ("password", number)) for number in range(size))
+        return time.process_time() - start
+
+    assert is_linear(seconds, 2000)
 
 
 def test_options_behind_many_programs() -> None:

@@ -192,7 +192,11 @@ def is_secret(data: Json, path: Path) -> bool:
 
 def _has_own_keys(value: Json) -> bool:
     """Return whether a value is an object, or a list of objects, whose own keys show what is secret."""
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+    return isinstance(value, dict) or (isinstance(value, list) and _has_objects(value))
+
+
+# Each item of a long list may have a finding.
+_has_objects: Final = keeping(lambda values: any(isinstance(item, dict) for item in values))
 
 
 def _in_secret(data: Json, path: Path) -> bool:
