@@ -17,12 +17,15 @@ from trainc.project.names import INPUTS, OUT, all_parents, is_output, is_text
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
-_LONGEST, _DEEPEST, _MOST = 3500, 50, 67_108_864
-"""Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long.
-
-The time that Flux takes to check out a file grows with the cube of the number of folders around it: 1,700 take minutes.
-Git takes half a second, and Argo CD stops it after 90. For an ApplicationSet, Argo CD sends the paths of all folders in
-one message, of at most 100 MiB (GetGitDirectories in reposerver/repository).
+_LONGEST = 3500
+"""Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long."""
+_DEEPEST = 50
+"""The time that Flux takes to check out a file grows with the cube of the number of folders around it: 1,700 take
+minutes. Git takes half a second, and Argo CD stops it after 90.
+"""
+_MOST = 64 << 20
+"""For an ApplicationSet, Argo CD sends the paths of all folders in one message of at most 100 MiB (GetGitDirectories in
+reposerver/repository).
 """
 _TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"

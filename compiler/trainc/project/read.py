@@ -30,7 +30,7 @@ from trainc.project.files import (
     unnamable,
     unreadable,
 )
-from trainc.project.links import has_link, leads_out, leads_to_folder, real_path
+from trainc.project.links import has_link, leads_to_folder, real_path, top_of
 from trainc.project.listing import files_below
 from trainc.project.missing import left_out
 from trainc.project.names import (
@@ -271,18 +271,18 @@ def read_given(
 ) -> Inputs:
     """Read a file, which may be a pipe, or every YAML and JSON file below a folder. The path is relative to ``folder``.
 
-    The name is the path from root; outside of root it is the path itself, and may lead through links. So may one below
-    a root without a project, such as /, but not out of it. At the root of a project, out/, trainc.yaml and
-    images.lock.yaml are skipped, and in a folder the tests of policies unless ``tests`` is set. ``read`` reads a file
-    of a folder, by default ``read_file``.
+    The name is the path from root; outside of root it is the path itself. That may lead through links, and so may one
+    below a root with neither trainc.yaml nor git, such as /. At the root, out/, trainc.yaml and images.lock.yaml are
+    skipped, and in a folder the tests of policies unless ``tests`` is set. ``read`` reads a file of a folder, by
+    default ``read_file``.
     """
     inside = name_below(root, folder, path)
     name = inside or Path(path).as_posix()
     place = folder / path
     if not is_text(name):
         return Inputs((), (unnamable(name),))
-    in_project = inside is not None and (has_config(root) or inside.partition("/")[0] in (*INPUTS, OUT))
-    if has_link(root, name) if in_project else inside is not None and leads_out(root, place):
+    in_project = inside is not None and (has_config(root) or top_of(root) is not None)
+    if in_project and has_link(root, name):
         return Inputs((), (not_followed(name),))
     if not place.is_dir():
         return _read(place, name)
@@ -292,13 +292,7 @@ def read_given(
         names = [found for found in names if found not in SETTINGS and not is_output(found)]
     if not tests and has_config(root):
         names = [found for found in names if not is_policy_test(prefix + found)]
-
-    def read_below(path: str, found: str) -> Inputs:
-        if inside is not None and not in_project and os.path.islink(path) and leads_out(root, path):
-            return Inputs((), (not_followed(found),))
-        return (read or read_file)(path, found)
-
-    return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read_below)])
+    return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read or read_file)])
 
 
 def read_stdin(stream: BinaryIO) -> Inputs:
