@@ -288,6 +288,8 @@ def test_folders_of_which_argo_cd_cannot_send_the_paths_are_an_error(
         (["100644 x", "100644 x"], True),
         (["100644 y", "100644 x"], True),
         (["100644 x", "100755 y"], False),
+        (["100664 x", "100644 y"], False),  # of the first versions of git
+        (["0100644 x", "100755 y"], False),  # GitHub once wrote zeros first
     ],
 )
 def test_a_folder_that_flux_leaves_out_is_an_error(entries: list[str], is_odd: bool, folder: str, root: Path) -> None:

@@ -67,10 +67,11 @@ def entries_in_index(root: Path, *paths: str) -> Iterator[tuple[str, Kind, str, 
 def odd_folders(root: Path) -> Iterator[str]:
     """Yield the folders of HEAD, by their paths in the repository, that are not stored as git writes them.
 
-    Of the digits of a mode, git reads the last 32 bits, of files with one name the last one. Raises RevisionError.
+    Of the digits of a mode, git reads the last 32 bits, of files with one name the last one. Zeros before a mode and
+    100664, as in old repositories, are the same to git and Flux. Raises RevisionError.
     """
     commit = commit_of(root, "HEAD")
-    entry = re.compile(rb"(40000|100644|100755|120000|160000) ([^\0/]+)\0(?s:.{%d})" % (len(commit) // 2))
+    entry = re.compile(rb"0*(40000|1006[46]4|100755|120000|160000) ([^\0/]+)\0(?s:.{%d})" % (len(commit) // 2))
     listing = git(root, "ls-tree", "-r", "-d", "-z", commit)
     lines = (line.partition(b"\t") for line in listing.split(b"\0") if line.startswith(b"040000 "))
     trees = {head.decode("ascii").rpartition(" ")[2]: os.fsdecode(name) for head, _, name in lines}
