@@ -171,6 +171,17 @@ def test_files_that_cannot_be_edited(repository: Path, run: Run, monkeypatch: py
     assert (repository / "jobs/a/two.yaml").read_bytes() == before["jobs/a/two.yaml"]
 
 
+def test_a_link_elsewhere_is_read_and_not_replaced(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path, "one.yaml", job("one").replace("name: one", "name: one, labels: {a: 1}"))
+    (tmp_path / "link.yaml").symlink_to("one.yaml")
+    before = path.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    result = run("fix", "link.yaml")
+    message = "link.yaml: not edited: symbolic link, which trainc does not follow to write\n"
+    assert (result.exit_code, message in result.stderr) == (1, True)
+    assert (path.read_bytes(), (tmp_path / "link.yaml").is_symlink()) == (before, True)
+
+
 def test_a_job_that_is_not_found_may_be_in_a_file_that_is_not_read(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", job("one") + "<<<<<<< HEAD\n# a\n=======\n# b\n>>>>>>> other\n")
     result = run("rerun", "a/one")

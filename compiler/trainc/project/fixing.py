@@ -31,7 +31,7 @@ from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
 from trainc.project.files import LIMIT, open_regular, read_open
-from trainc.project.links import leads_out
+from trainc.project.links import has_link, leads_out
 from trainc.project.names import SETTINGS
 from trainc.project.write import CHANGED, replace_sources
 
@@ -226,10 +226,12 @@ class EditError(OSError):
 
 
 def check_editable(root: Path, name: str) -> None:
-    """Raise EditError for a file outside of the project, and a read-only one."""
+    """Raise EditError for a link, a file outside of the project, and a read-only one."""
     path = root / name
     if os.path.isabs(name) or leads_out(root, path):
         raise EditError(name, "outside of the project")
+    if has_link(root, name):
+        raise EditError(name, "symbolic link, which trainc does not follow to write")
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise EditError(name, "read-only file")
 
