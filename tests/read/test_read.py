@@ -167,6 +167,15 @@ def test_links_below_a_root_that_is_no_project_are_read(mark: str, tmp_path: Pat
         assert names(found) == ([] if mark else [f"{path.removesuffix('/x.yaml')}/x.yaml"])
 
 
+def test_the_folder_above_a_link_is_not_the_one_with_the_link(tmp_path: Path) -> None:
+    root = tree(tmp_path / "root", "trainc.yaml", "more/x.yaml")
+    tree(tmp_path / "other", "folder/y.yaml", "x.yaml")
+    (root / "more/link").symlink_to("../../other/folder")
+    message = "symbolic link, which trainc does not follow"
+    found = read_given(root, root, "more/link/../x.yaml")
+    assert (names(found), problems(found)) == ([], [("TC011", "more/x.yaml", message)])
+
+
 @pytest.mark.parametrize("path", [".", "jobs/a"])
 def test_the_root_may_be_a_link(path: str, tmp_path: Path) -> None:
     tree(tmp_path / "real", "trainc.yaml", "jobs/a/x.yaml")
