@@ -314,6 +314,14 @@ def test_a_folder_that_flux_leaves_out_is_an_error(entries: list[str], is_odd: b
     assert (f"{shown}:1:1: error[TC011]: not stored as git writes a folder: " in output) is is_odd, output
 
 
+@pytest.mark.parametrize("target", ["../jobs", "nowhere", "tests"])
+def test_a_link_in_place_of_the_tests_of_policies_is_an_error(target: str, root: Path) -> None:
+    (root / "policies/tests").symlink_to(target)
+    code, output = run("policy", "test")
+    assert (code, output.count("policies/tests:1:1: error[TC011]: symbolic link")) == (1, 1), output
+    assert run("report", "-o", "-")[0] != 2
+
+
 def test_a_name_of_many_modes_in_a_folder(tmp_path: Path) -> None:
     """From each mode, the rest of the name could be searched for its end."""
     commit(tmp_path)

@@ -17,7 +17,7 @@ from trainc.policytests.run import Run, as_junit, load_platform, run
 from trainc.policytests.run import read as read_cases
 from trainc.project.environments import nothing, read_crds
 from trainc.project.names import POLICIES, POLICY_TESTS
-from trainc.project.read import read_platform, read_policy_tests
+from trainc.project.read import merge, read_platform, read_policy_tests
 
 EPILOG = """\b
 Examples:
@@ -49,9 +49,8 @@ def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tu
     read = [read_cases(source) for source in inputs.sources]
     cases = tuple(case for found, _ in read for case in found)
     others = [
-        *platform.findings,
+        *merge((platform, inputs)).findings,  # both read the folder of the tests
         *crds.findings,
-        *inputs.findings,
         *(finding for _, found in read for finding in found),
     ]
     if not cases and not has_errors(others):

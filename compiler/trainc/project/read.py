@@ -307,7 +307,8 @@ def read_policy_tests(root: Path, paths: Iterable[str] = ()) -> Inputs:
     """Read policies/tests/, or the given files and folders."""
     if paths:
         return merge(read_given(root, Path.cwd(), path, tests=True) for path in paths)
-    return read_given(root, root, POLICY_TESTS, tests=True) if leads_to_folder(root / POLICY_TESTS) else Inputs()
+    is_there = has_link(root, POLICY_TESTS) or leads_to_folder(root / POLICY_TESTS)
+    return read_given(root, root, POLICY_TESTS, tests=True) if is_there else Inputs()
 
 
 def read_beside_policies(root: Path) -> Inputs:
