@@ -194,6 +194,7 @@ def test_an_expression_with_four_times_the_parts(kind: str) -> None:
 COLONS = {
     "beginnings of tags": lambda n: f"a: [x:y] # {'!<[' * n}",
     "words with a colon after an odd character": lambda n: "---\n".join([f"[{'a!:b, ' * (n // 30)}]\n"] * 4),
+    "words with a colon after a quote": lambda n: "---\n".join(["[" + 'a":b, ' * (n // 30) + "]\n"] * 4),
     "colons in a row": lambda n: "---\n".join([f"[a{':' * (n // 10)}b]\n"] * 20),
 }
 

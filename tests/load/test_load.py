@@ -148,6 +148,12 @@ def test_addresses_in_lists() -> None:
     assert document.data["data"] == addresses
 
 
+def test_passwords_in_a_list_of_addresses() -> None:
+    addresses = [f"redis://:pa!ss{number}@h:6379" for number in range(30)]
+    (document,), _ = read(HEAD + "data: [" + ", ".join(addresses) + ", !!str a:b]\n")
+    assert document.data["data"] == [*addresses, "a:b"]
+
+
 def test_a_hundred_collections_may_nest() -> None:
     text = HEAD + "data: " + "[" * 99 + "]" * 99 + "\n"
     assert isinstance(field(text.removeprefix(HEAD)), list)

@@ -49,12 +49,12 @@ _BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
 _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
 # A tag, or colons inside a word; one at a word's start would be an indicator in flow collections.
-_WORD_COLON = lazy(r"!<[^\s<>]*>|![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):+(?=\S)")
+_WORD_COLON = lazy(r"(?<![^\s\"'\[\]{},?:])!(?:<[^\s<>]*>|[^\s\[\]{},]*)|(?<=[^\s\"'\[\]{},?:]):+(?=\S)")
 _QUOTE_ESCAPE = lazy(r"(?<!\\)((?:\\\\)*)\\(?=')")
 """The escape ``\\'``, after any number of escaped backslashes."""
 _SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
 MOST_ATTEMPTS: Final = 16
-"""How often a text is read again. The first time suffices, but for colons after quotes or exclamation marks."""
+"""How often a text is read again. The first time suffices, but for colons after quotes."""
 
 
 def open_events(text: str, masks: str = "") -> Read:
