@@ -155,7 +155,7 @@ def test_links_to_files_elsewhere_are_read(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("mark", ["trainc.yaml", ".git/HEAD", ""])
+@pytest.mark.parametrize("mark", ["trainc.yaml", ".git/HEAD", "mounted/.git/HEAD", ""])
 def test_links_below_a_root_that_is_no_project_are_read(mark: str, tmp_path: Path) -> None:
     """The root may be the working directory of a container, such as /, and a ConfigMap is mounted below it."""
     root = tree(tmp_path / "root", "mounted/..1/x.yaml", *([mark] if mark else []))

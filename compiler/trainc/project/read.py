@@ -281,7 +281,7 @@ def read_given(
     place = folder / path
     if not is_text(name):
         return Inputs((), (unnamable(name),))
-    in_project = inside is not None and (has_config(root) or top_of(root) is not None)
+    in_project = inside is not None and (has_config(root) or any(map(top_of, (root, place))))
     if in_project and (has_link(root, name) or real_path(place) != real_path(root / name)):  # "link/.." is elsewhere
         return Inputs((), (not_followed(name),))
     if not place.is_dir():
