@@ -20,6 +20,7 @@ from trainc.images.definition import PACKAGES, WHEELS, BuildError, Inputs, read_
 from trainc.images.layout import LayoutError, read_layout, verify_layout, write_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
+from trainc.project.files import LINK
 from trainc.project.git import index_below
 from trainc.project.links import has_link, leads_out
 from trainc.project.read import name_below, read_lock
@@ -285,7 +286,7 @@ def _check_links(root: Path, folder: Path) -> None:
         return
     for path in (PurePosixPath(name, file).as_posix() for file in (IMAGE_FILE, PACKAGES, WHEELS)):
         if has_link(root, path):
-            raise Impossible(f"{path}: symbolic link, which trainc does not follow")
+            raise Impossible(f"{path}: {LINK}")
 
 
 def _folder(root: Path, image: str) -> Path:

@@ -11,7 +11,7 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
-from trainc.project.git import RevisionError, entries_in_index, odd_folders, prefix_of, top_for
+from trainc.project.git import RevisionError, index_of, odd_folders, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
 from trainc.project.names import INPUTS, OUT, all_parents, is_output, is_text
 
@@ -59,8 +59,8 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     prefix, for_flux = prefix_of(root), is_used(config)
     top = os.fspath(top_for(root))
     named = submodules(top) or () if os.path.isfile(os.path.join(top, MODULES)) else None
-    entries = _entries(root)
-    for kind, name in entries:
+    index = index_of(root, *INPUTS, OUT) or {}
+    for name, kind in index.items():
         if kind is Kind.LINK and not is_output(name):  # those are TC903
             yield not_followed(name) if is_text(name) else unnamable(name)
         if kind is Kind.OTHER and named is not None and prefix + name not in named:
@@ -73,18 +73,12 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
         if (prefix + name).count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
-    folders = all_parents(name for _, name in entries)
+    folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
     with suppress(RevisionError):
         for folder in odd_folders(root) if for_flux else ():
             yield _about(os.path.relpath(folder or ".", prefix or "."), _ODD, _REWRITE)
-
-
-def _entries(root: Path) -> list[tuple[Kind, str]]:
-    with suppress(RevisionError):
-        return [(kind, name) for _, kind, name, _ in entries_in_index(root, *INPUTS, OUT)]
-    return []
 
 
 def _about(name: str, message: str, hint: str) -> Finding:

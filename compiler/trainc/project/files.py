@@ -104,6 +104,7 @@ def has_content(root: Path, name: str, content: Content) -> bool:
 
 
 OUTSIDE = "symbolic link that leads out of the project, not followed"
+LINK = "symbolic link, which trainc does not follow"
 
 
 def about(
@@ -124,7 +125,7 @@ def about(
 def not_followed(name: str, severity: Severity | None = None) -> Finding:
     """Return the finding of a path that is a link, or behind one; it does not show the target."""
     hint = "replace it with a copy of the file or folder that it leads to"
-    return about(name, "symbolic link, which trainc does not follow", severity=severity, hint=hint)
+    return about(name, LINK, severity=severity, hint=hint)
 
 
 def unreadable(name: str, error: OSError) -> Finding:

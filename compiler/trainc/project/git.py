@@ -87,15 +87,15 @@ def odd_folders(root: Path) -> Iterator[str]:
                 yield name
 
 
-def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
-    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git.
+def index_of(root: Path, *folders: str) -> dict[str, Kind] | None:
+    """Return the kinds of the entries below folders in git's index, by their names from root; none without git.
 
     None if the project is in a repository that git does not read, such as one of another user.
     """
     if top_of(root) is None:
         return {}
     try:
-        return {name: kind for _, kind, name, _ in entries_in_index(root, folder)}
+        return {name: kind for _, kind, name, _ in entries_in_index(root, *folders)}
     except RevisionError:
         return None
 

@@ -14,27 +14,27 @@ _LETTERS = frozenset("".join(sorted(suffix)) for suffix in SUFFIXES)
 """The sorted letters of each suffix, by which a misspelt one such as .ymal is found."""
 
 
-def files_below(base: str, name: str = "", prefix: str = "", *, inside: bool) -> tuple[list[str], list[Finding]]:
-    """Return the names of the YAML and JSON files below ``base/name``, at any depth, sorted, and findings.
+def files_below(base: str, start: str = "", prefix: str = "", *, inside: bool) -> tuple[list[str], list[Finding]]:
+    """Return the names of the YAML and JSON files below ``base/start``, at any depth, sorted, and findings.
 
     Hidden entries are skipped. ``inside`` is set within a project: links are errors there. Elsewhere, those to files
     are read, and those to folders are not, as by kubectl. ``prefix`` precedes names in findings.
     """
     names: list[str] = []
     findings: list[Finding] = []
-    waiting, folders, named = [name], 0, cache(submodules)
+    waiting, folders, named = [start], 0, cache(submodules)
     while waiting:
         folder = waiting.pop()
         path = f"{base}/{folder}" if folder else base
-        shown = (prefix + folder).rstrip("/") or "."
+        place = (prefix + folder).rstrip("/") or "."
         try:
             with os.scandir(path) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            findings.append(unreadable(shown, error))
+            findings.append(unreadable(place, error))
             continue
-        if not listed and inside and may_have_inputs(shown) and is_submodule(os.path.realpath(path), named):
-            findings.append(empty_submodule(shown))
+        if not listed and inside and may_have_inputs(place) and is_submodule(os.path.realpath(path), named):
+            findings.append(empty_submodule(place))
         for entry in listed:
             if entry.name.startswith("."):
                 continue
@@ -56,6 +56,6 @@ def files_below(base: str, name: str = "", prefix: str = "", *, inside: bool) ->
                 findings.append(about(shown, message, severity=Severity.WARNING))
         folders += 1
         if max(len(names), folders) > MAX_FILES:
-            findings.append(about((prefix + folder).rstrip("/") or ".", f"more than {MAX_FILES:,} files", code="TC012"))
+            findings.append(about(place, f"more than {MAX_FILES:,} files", code="TC012"))
             return [], findings
     return sorted(names), findings
