@@ -22,8 +22,9 @@ def main() -> None:
     _replace_output()
     try:
         from trainc.cli.root import trainc
+        from trainc.cli.timelimit import TimeLimit
 
-        trainc(prog_name="trainc")
+        trainc(prog_name="trainc", obj=TimeLimit())
     except Stopped as end:
         # Without a last flush: the reader may have stopped, too.
         os._exit(end.code if isinstance(end.code, int) else 1)

@@ -17,10 +17,11 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import as_object
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
-from trainc.cli.command import CLEAN, OUTPUT, Command, echo, standard_input
+from trainc.cli.command import CLEAN, OUTPUT, echo, standard_input
 from trainc.cli.options import cache_option, crds_option, environment_option, findings_options, root_option
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
+from trainc.cli.timelimit import LimitedCommand, allow
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import (
     Inputs,
@@ -52,7 +53,7 @@ STDIN = "-"
 OUTPUTS = ("yaml", "json")
 
 
-@click.command("build", cls=Command, epilog=EPILOG)
+@click.command("build", cls=LimitedCommand, epilog=EPILOG)
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="Output format.")
 @click.option("--faithful", is_flag=True, help="Print exactly what a cluster with Trainer would create.")
 @environment_option(help="An environment of trainc.yaml.  [default: the first one]")
@@ -148,6 +149,7 @@ def _compile(
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
     loaded, platform = _loaded(read)
+    allow(len(loaded.documents))
     build = run(loaded, replace(options, crds=crds.sources))
     others_exist = len(as_object(options.config.get("environments"))) > 1  # which may use what this one does not
     unused = () if others_exist else unused_everywhere([build.unused_findings], platform.sources)

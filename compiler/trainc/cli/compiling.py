@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import WrongValue
+from trainc.cli.timelimit import allow
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
@@ -110,6 +111,7 @@ def reading(*, quiet: bool) -> Watch:
     def watch(sources: Sequence[Source]) -> Iterator[Source]:
         from trainc.cli.progress import progress
 
+        allow(len(sources))
         with progress(len(sources), "reading", quiet=quiet) as shown:
             for source in sources:
                 yield source
@@ -128,6 +130,7 @@ def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool)
         from trainc.cli.progress import progress
 
         waiting = tuple(documents)
+        allow(len(waiting))
         with progress(len(waiting), "compiling", quiet=quiet) as shown:
             for job in inner(context, waiting):
                 shown.advance()

@@ -21,11 +21,12 @@ from trainc.changes.model import Difference, Directory
 from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Tree, directories, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command, WrongValue, echo
+from trainc.cli.command import CLEAN, ERRORS, STALE, WrongValue, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
 from trainc.cli.completion import complete_file
 from trainc.cli.options import findings_options, revision_option, root_option
 from trainc.cli.reporter import Reporter, is_coloured
+from trainc.cli.timelimit import LimitedCommand, allow
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.findings.settling import ReportRules
 from trainc.inputs.options import Revision
@@ -65,7 +66,7 @@ Examples:
 """
 
 
-@click.command("diff", cls=Command, epilog=EPILOG)
+@click.command("diff", cls=LimitedCommand, epilog=EPILOG)
 @revision_option("--base", default="HEAD", show_default=True, help="The git revision to compare with.")
 @revision_option("--head", help="The git revision to compare.  [default: the working tree]")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
@@ -99,6 +100,7 @@ def command(
     old = Side.of(root, base, "'--base'")
     new = Side.of(root, head, "'--head'")
     _require_paths(root, names, (old.output, new.output))
+    allow(len(old.output) + len(new.output))
     config, of_config = load_config(root)
     difference, of_head = _difference(old, new, names, config, root), new.findings
     del old, new  # with them, compiling would need more memory than in render

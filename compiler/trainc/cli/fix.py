@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import dotted
-from trainc.cli.command import CLEAN, STALE, Command, echo
+from trainc.cli.command import CLEAN, STALE, echo
 from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
 from trainc.cli.completion import complete_fixable
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
+from trainc.cli.timelimit import LimitedCommand
 from trainc.findings import CODES, Finding
 from trainc.findings.display import counted, one_line
 from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
@@ -50,7 +51,7 @@ Examples:
 """
 
 
-@click.command("fix", cls=Command, epilog=EPILOG)
+@click.command("fix", cls=LimitedCommand, epilog=EPILOG)
 @click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if a file would change.")
 @click.option("--unsafe", is_flag=True, help="Also apply fixes that may change the meaning of a document.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
 
-from trainc.cli.command import CLEAN, STALE, Command
+from trainc.cli.command import CLEAN, STALE
 from trainc.cli.completion import complete_job_path
 from trainc.cli.options import (
     cache_option,
@@ -21,6 +22,7 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
+from trainc.cli.timelimit import LimitedCommand, allow
 from trainc.findings import has_errors, sort_key
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Mode(Struct, frozen=True):
     ranks: Ranks | None
 
 
-@click.command("render", cls=Command, epilog=EPILOG)
+@click.command("render", cls=LimitedCommand, epilog=EPILOG)
 @root_option
 @environment_option(help="Only this environment of trainc.yaml.")
 @click.option("--check", is_flag=True, help="Write nothing; list the files that differ, and exit 3 if any does.")
@@ -94,6 +96,8 @@ def _ranks() -> Ranks:
     import signal
 
     from trainc.parallel.mpi import MISSING, Ranks
+
+    allow(inf)  # ranks do not know how many jobs they get
 
     for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that cleans up would wait for the others
         if (number := getattr(signal, name, None)) is not None:

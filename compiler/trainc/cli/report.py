@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.command import CLEAN, echo
 from trainc.cli.compiling import choose, executor_of, reading, with_project
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
+from trainc.cli.timelimit import LimitedCommand
 from trainc.findings import has_errors
 from trainc.findings.display import counted
 from trainc.inputs.source import Source
@@ -34,7 +35,7 @@ Examples:
 """
 
 
-@click.command("report", cls=Command, epilog=EPILOG)
+@click.command("report", cls=LimitedCommand, epilog=EPILOG)
 @environment_option(help="Only this environment of trainc.yaml.")
 @click.option(
     "-o",

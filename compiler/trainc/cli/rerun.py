@@ -13,11 +13,12 @@ import click
 
 from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import get
-from trainc.cli.command import CLEAN, Command, WrongValue, echo, echo_line
+from trainc.cli.command import CLEAN, WrongValue, echo, echo_line
 from trainc.cli.compiling import executor_of
 from trainc.cli.completion import complete_job_or_file
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
+from trainc.cli.timelimit import LimitedCommand
 from trainc.documents.classify import TRAINJOB, with_namespace
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
@@ -61,7 +62,7 @@ class Target(NamedTuple):
     document: Document
 
 
-@click.command("rerun", cls=Command, epilog=EPILOG)
+@click.command("rerun", cls=LimitedCommand, epilog=EPILOG)
 @click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
 @root_option
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_job_or_file)

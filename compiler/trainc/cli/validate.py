@@ -10,7 +10,6 @@ import click
 from trainc.basics.jsonvalues import as_object
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
-from trainc.cli.command import Command
 from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
 from trainc.cli.options import (
     base_option,
@@ -23,6 +22,7 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
+from trainc.cli.timelimit import LimitedCommand
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.pipeline.context import Keep
@@ -45,7 +45,7 @@ Examples:
 """
 
 
-@click.command("validate", cls=Command, epilog=EPILOG)
+@click.command("validate", cls=LimitedCommand, epilog=EPILOG)
 @root_option
 @crds_option
 @base_option

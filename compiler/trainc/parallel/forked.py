@@ -86,6 +86,9 @@ def _shared(context: Context, documents: Sequence[Document], count: int) -> Iter
                 try:
                     result = worker.recv_bytes()
                 except (EOFError, OSError):
+                    status = os.waitstatus_to_exitcode(os.waitpid(workers.pop(worker), 0)[1])
+                    if status > 1:  # it has said why, such as the time limit
+                        raise SystemExit(status) from None
                     raise lost("a worker process", "out of memory?") from None
                 missing -= 1
                 jobs = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
@@ -116,6 +119,8 @@ def _serve(tasks: int, compiled: Callable[[int], bytes], results: Any, others: I
             except Exception:  # noqa: BLE001 - repeated in the parent, which reports it
                 packed = b""
             results.send_bytes(task + packed)
+    except SystemExit as end:
+        os._exit(end.code if isinstance(end.code, int) else 1)
     finally:
         os._exit(1)
 
