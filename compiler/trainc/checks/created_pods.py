@@ -126,7 +126,7 @@ def created_objects(jobset: JsonObject, *, resumed: bool = False, gated: bool = 
         template = (*path, "template")
         job = default_job(_job(jobset, replicated, counts[replicated.get("name")]), gated=gated)
         job = _replaced(job, replicated) if resumed else job
-        yield CreatedObject(job, template, _JOB_UNKNOWN)
+        yield CreatedObject(job, template, _made(job, _JOB_UNKNOWN))
         yield from created_pod(job, template, _METADATA)
 
 
@@ -138,8 +138,14 @@ def created_pod(job: JsonObject, template: Path = (), unknown: tuple[Path, ...] 
     if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
         pod = _pod(job)
         selected = (path for field in _SELECTORS for path in _lists_of_uids(get(pod, "spec", field), ("spec", field)))
-        known_later = (*unknown, *_POD_UNKNOWN, *only_in_clusters(pod), *selected)
+        known_later = (*unknown, *_made(job, _POD_UNKNOWN), *only_in_clusters(pod), *selected)
         yield CreatedObject(pod, (*template, *_TEMPLATE), known_later)
+
+
+def _made(job: JsonObject, unknown: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the paths of a Job or its pod, without uids that the server only adds where it generates the selector."""
+    is_manual = get(job, "spec", "manualSelector") is True
+    return tuple(path for path in unknown if path[-1] not in CONTROLLERS) if is_manual else unknown
 
 
 def _lists_of_uids(value: Json, path: Path) -> Iterator[Path]:
@@ -244,9 +250,12 @@ def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> Json
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
     template = as_object(pod.get("metadata"))
     pod_metadata = {**template, **_with_metadata(template, labels, annotations)}
-    pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
+    if spec.get("manualSelector") is not True:
+        pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
+        selector = as_object(spec.get("selector"))
+        own = {CONTROLLER_UID: JOB_UID}
+        spec["selector"] = {**selector, "matchLabels": {**as_object(selector.get("matchLabels")), **own}}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
-    spec["selector"] = {"matchLabels": {CONTROLLER_UID: JOB_UID}}
     metadata = {"name": name, "namespace": namespace, "uid": JOB_UID, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name, JOBSET_UID)]
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
