@@ -19,6 +19,7 @@ import msgspec
 
 from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.basics.memo import keeping
 from trainc.gitops.pods import claim_templates, replicated_jobs
 from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
@@ -444,9 +445,13 @@ def _claim_volumes(jobset: JsonObject, pod_spec: JsonObject) -> list[Json]:
     """Return the volumes of the claims that a container mounts, in order of the claims."""
     containers = [c for kind in ("initContainers", "containers") for c in objects(pod_spec.get(kind))]
     mounted = {mount.get("name") for c in containers for mount in objects(c.get("volumeMounts"))}
-    names = [get(template, "metadata", "name") for _, _, template in claim_templates(jobset)]
     return [
         {"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{get(jobset, 'metadata', 'name')}"}}
-        for name in names
+        for name in _claim_names(jobset)
         if name in mounted
     ]
+
+
+@keeping  # each of thousands of replicated jobs asks for them
+def _claim_names(jobset: JsonObject) -> tuple[Json, ...]:
+    return tuple(get(template, "metadata", "name") for _, _, template in claim_templates(jobset))
