@@ -100,6 +100,14 @@ def test_the_old_name_of_an_image_of_docker_hub_in_any_spelling(image: str, new:
     assert not is_required(image, replace(settings, lock_required=("ghcr.io/docker.io", "ghcr.io/index.docker.io")))
 
 
+@pytest.mark.parametrize("image", ["m.io/hub/a:1", "m.io/hub/library/a:1"])
+@pytest.mark.parametrize("start", ["docker.io", "docker.io/library", "docker.io/a", "docker.io/library/a"])
+def test_the_mirror_of_docker_hub_may_add_the_folder_library(image: str, start: str) -> None:
+    """As Harbor does: https://github.com/goharbor/harbor/issues/12719."""
+    settings = Options(config={"environments": {"prod": {"registries": {"docker.io": "m.io/hub"}}}}).settings
+    assert is_required(image, replace(settings, lock_required=(start,)))
+
+
 def test_pinned_first_and_then_from_another_registry() -> None:
     config: JsonObject = {"environments": {"prod": {"registries": {"docker.io": "mirror.io/hub", "ghcr.io": "m.io"}}}}
     found = {image for _, image in run_by(build(DIGESTS, config))}

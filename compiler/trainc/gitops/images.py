@@ -166,7 +166,7 @@ def _names(image: str, settings: Settings) -> Iterator[str]:
     olds = _by_target(settings.registries)
     found = {(old, text) for text, start in ((name, name), (short, short), (short, untagged)) for old in olds.of(start)}
     for old, text in sorted(found):
-        yield prefix_spelt_out(old) + text.removeprefix(prefix_spelt_out(settings.registries[old]))
+        yield spelt_out(prefix_spelt_out(old) + text.removeprefix(prefix_spelt_out(settings.registries[old])))
     yield name
 
 
