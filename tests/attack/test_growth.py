@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import symtable
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -37,6 +38,7 @@ from trainc.cel.composition import compile_expression
 from trainc.cel.declarations import admission
 from trainc.changes import compare, formats, safeguards
 from trainc.checks.created_pods import created_objects
+from trainc.checks.functions import Script, mistakes
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import comments, load
 from trainc.documents.rewrite import Rewrite
@@ -45,6 +47,7 @@ from trainc.findings.codes import CODES
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
+from trainc.findings.reporting import report
 from trainc.findings.secrets import is_secret, secrets
 from trainc.findings.severities import immovable
 from trainc.findings.suppression import read as read_comments
@@ -440,6 +443,55 @@ def test_options_behind_many_programs() -> None:
         return time.process_time() - start
 
     assert seconds("curl " * 66) < 5 * seconds("curl|" * 66)
+
+
+def test_passwords_in_commands_of_commands() -> None:
+    """Each command could be searched for all passwords in those within it."""
+
+    def found(depth: int) -> int:
+        args: Json = ["mysql -puse"]
+        for _ in range(depth):
+            args = [{"command": args}]
+        return len(secrets({"args": args}))
+
+    assert found(1) == found(20) == 1
+
+
+def test_findings_on_a_text_with_many_secrets() -> None:
+    """For each of them, all secrets could be looked at, and the short ones searched for."""
+
+    def seconds(size: int) -> float:
+        text = " ".join(f"pw={chr(0x4E00 + number)}" for number in range(size))
+        document = Document(Source("a.yaml", text), {"spec": {"args": [text]}})
+        start = time.process_time()
+        for number in range(size):
+            report("TC061", document, ("spec", "args", 0), f"wrong: {number}")
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
+
+
+def test_functions_of_one_name() -> None:
+    """For each of them, all arguments of the call could be looked at."""
+
+    def seconds(size: int) -> float:
+        code = "def f():0\n" * size + f"f({'0,' * size})"
+        start = time.process_time()
+        assert mistakes(Script("", code, "train.py", "python", quoted=True)) == ()
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
+
+
+def test_names_of_a_function_around_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them could be looked at again in each function between."""
+    names, made = ",".join(f"a{number}" for number in range(100)), []
+    monkeypatch.setattr(
+        symtable, "Symbol", lambda *args, symbol=symtable.Symbol, **more: made.append(0) or symbol(*args, **more)
+    )
+    code = f"def f():\n return lambda {names}: {'lambda: ' * 100}({names})\nf()"
+    assert mistakes(Script("", code, "train.py", "python", quoted=True)) == ()
+    assert len(made) < 10
 
 
 def test_the_lines_of_a_document_that_cannot_be_read() -> None:

@@ -188,9 +188,8 @@ def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     call = getattr(tree.body[-1], "value", None) if tree.body else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         return
-    for function in tree.body:
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or function.name != call.func.id:
-            continue
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for function in [each for each in functions if each.name == call.func.id][-1:]:  # the last one is called
         line, found = function.lineno - 1, f"def {function.name}({ast.unparse(function.args)})"
         if function.decorator_list:
             continue
@@ -248,7 +247,9 @@ def _unbound(code: str) -> set[str]:
     tables = [top]
     for table in tables:  # grows
         tables += table.get_children()
-        for symbol in table.get_symbols():
+        # Each function within another one also lists what is free in it, which may be thousands of names.
+        names = table.get_globals() if isinstance(table, symtable.Function) else table.get_identifiers()
+        for symbol in map(table.lookup, names):
             binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
             if binds and (table is top or symbol.is_declared_global()):
                 bound.add(symbol.get_name())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -84,7 +84,7 @@ _LITERALS = frozenset(("true", "false", "null", "~"))
 class Index(Struct, frozen=True):
     """The spellings of values to hide, sorted, by their first _HEAD characters.
 
-    ``sizes`` are the lengths of these beginnings, ``starts`` their first LEAST characters.
+    ``sizes`` are the lengths of these beginnings, the longest first, ``starts`` their first LEAST characters.
     """
 
     forms: Mapping[str, tuple[str, ...]]
@@ -108,7 +108,8 @@ def index(texts: Iterable[str]) -> Index:
             if len(form) >= LEAST:
                 found.setdefault(form[:_HEAD], set()).add(form)
     forms = {head: tuple(sorted(spellings)) for head, spellings in found.items()}
-    return Index(forms, tuple(sorted({len(head) for head in forms})), frozenset(head[:LEAST] for head in forms))
+    sizes = tuple(sorted({len(head) for head in forms}, reverse=True))
+    return Index(forms, sizes, frozenset(head[:LEAST] for head in forms))
 
 
 def redact(text: str, indexes: Iterable[Index]) -> str:
@@ -136,9 +137,9 @@ def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
         if at < after:
             continue
         end = at
-        for size in spelt.sizes:
-            if forms := spelt.forms.get(text[at : at + size]):
-                end = max(end, _end(text, at, forms))
+        for size in spelt.sizes:  # the longest first
+            if (forms := spelt.forms.get(text[at : at + size])) and (end := _end(text, at, forms)) > at:
+                break
         if end > at:
             yield at, end
         # Values may overlap; for long ones the search would take too long.
@@ -210,12 +211,18 @@ def _beginning(text: str) -> str:
     return head.removesuffix(last) if may_hold(last.lower()) else head
 
 
-def _words_of(text: str, word: str) -> Iterator[Span]:
-    """Yield the spans of a word in a text, where neither letters nor digits touch it."""
-    for at in _all_of(word, text):
-        end = at + len(word)
-        if not _WORD_CHAR.match(text, at - 1, at) and not _WORD_CHAR.match(text, end):
-            yield at, end
+# One string may have thousands of secrets, and as many findings.
+_is_whole: Final = keeping(lambda values: any(value.whole for value in values))
+_short_words: Final = keeping(lambda values: frozenset(each.text for each in values if len(each.text) < LEAST))
+
+
+def _words_of(text: str, words: Set[str]) -> Iterator[Span]:
+    """Yield the spans of short words in a text, where neither letters nor digits touch them."""
+    for size in range(1, LEAST) if words else ():
+        for at in range(len(text) - size + 1):
+            word = text[at : at + size]
+            if word in words and not (_WORD_CHAR.match(text, at - 1, at) or _WORD_CHAR.match(text, at + size)):
+                yield at, at + size
 
 
 class Redactor:
@@ -225,12 +232,13 @@ class Redactor:
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
         values = hidden(document)
-        above = (values.get(path[:end], ()) for end in range(len(path) + 1))
+        above = (values.get(path[:end], ()) for end in range(len(path) + 1 if values else 0))
+        own = values.get(path, ())
         self.documents = (document, *others)
-        self.exact = is_secret(document.data, path) or any(value.whole for found in above for value in found)
+        self.exact = is_secret(document.data, path) or any(map(_is_whole, above))
         self.key = str(path[-1]) if path else None
-        own_words = [value.text for value in values.get(path, ())]
         self.own: Index | None = None
+        self.short = _short_words(own)
         # Most values found are known to the documents, or masked already, perhaps in quotes.
         if (
             self.exact
@@ -238,13 +246,12 @@ class Redactor:
             and found != self.key
             and _masked(found, _spans_in(found, self.documents)) not in _MASKS
         ):
-            own_words.append(found)
-            self.own = index(own_words)
+            self.own = index((*(value.text for value in own), found))
+            self.short |= {found}
         self.quotable: Sequence[str] = ()
         if not document.data:  # a message may quote what cannot be read
             mark = document.locate(path)
             self.quotable, self.own = _quotable(document.source, mark.line, (mark.column - 1) // NEAR)
-        self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None, *, whole: bool = False) -> str | None:
         """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML.
@@ -260,7 +267,7 @@ class Redactor:
         if self.exact and text in _MASKS:
             return MASK
         own = [*occurrences(text, self.own)] if self.own else []
-        own += (span for word in self.short for span in _words_of(text, word))
+        own += _words_of(text, self.short)
         quotes = _QUOTES.finditer(text) if self.quotable else ()
         words = (quote for quote in quotes if quote[2].strip(_INDICATORS))
         own += (word.span(2) for word in words if any(word[2] in each for each in self.quotable))

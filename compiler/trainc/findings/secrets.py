@@ -288,7 +288,9 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
 
 def _in_command(owner: JsonObject, path: Path) -> Iterator[Hidden]:
     """Yield the passwords in the command line of a container."""
-    paths = [(key, index) for key in ("command", "args") for index in range(len(as_list(owner.get(key))))]
+    # A list or mapping has no place there; what is in it is looked at by itself.
+    parts = ((key, index, word) for key in ("command", "args") for index, word in enumerate(as_list(owner.get(key))))
+    paths = [(key, index) for key, index, word in parts if not isinstance(word, dict | list)]
     words = [str(get(owner, *each)) for each in paths]
     ends = [*accumulate(len(word) + 1 for word in words)]
     for text, start in _logins(" ".join(words)):
