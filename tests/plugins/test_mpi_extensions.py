@@ -106,6 +106,28 @@ def test_too_many_hosts_are_an_error_at_once(nodes: str, faithful: bool) -> None
     assert (found.code, found.stage) == ("TC407", "build")
 
 
+def test_no_fix_is_without_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding on a generated object computes it again, also without the fixes: numNodes then counts launchers."""
+    lines: list[int] = []
+
+    def counted(model: Model, implementation: Implementation, slots: int) -> str:
+        lines.append(implementations.hostfile(model, implementation, slots).count("\n"))
+        return ""
+
+    monkeypatch.setattr(plugin, "hostfile", counted)
+    runtime = (RUNTIME % ("OpenMPI", ", env: [{name: A, value: $(A)}]")).replace("{mpi: {", "{numNodes: 200000, mpi: {")
+    made = compile([Source("rt.yaml", f"{runtime}---\n{JOB % (2, '')}")], Options(fixes=("recommended",)))
+    assert [f.code for f in made.findings if f.severity == "error"] == []
+    assert "TC811" in [f.code for f in made.findings]
+    assert {*lines} == {2, implementations.MAX_HOSTS}
+
+
+def test_jobs_without_pods_are_skipped_at_once() -> None:
+    runtime = (RUNTIME % ("OpenMPI", "")).replace("- name: node\n", "- name: node\n        replicas: 2000000000\n", 1)
+    made = compile([Source("rt.yaml", f"{runtime}---\n{JOB % (1, '')}")], Options(fixes=("recommended",)))
+    assert hostfile(made.jobs[0].objects).count("\n") == 1
+
+
 @thorough
 def test_as_many_hosts_as_allowed() -> None:
     made = build("OpenMPI", nodes="100000", faithful=True)

@@ -164,13 +164,14 @@ def host_count(model: Model) -> int:
 
 
 def addresses(model: Model) -> Iterator[Address]:
-    """Yield the hosts by pod set, replica and index."""
-    subdomain = model.subdomain
+    """Yield the hosts by pod set, replica and index: the first MAX_HOSTS, as a job may have more without a fix."""
+    subdomain, left = model.subdomain, MAX_HOSTS
     for pod_set in host_sets(model):
-        for replica in range(pod_set.replicas):
+        for replica in range(min(pod_set.replicas, left) if pod_set.count > 0 else 0):
             start = f"{model.name}-{pod_set.name}-{replica}-"
-            for index in range(pod_set.count):
+            for index in range(min(pod_set.count, left)):
                 yield Address(f"{start}{index}.{subdomain}", pod_set.name, replica, index)
+                left -= 1
 
 
 def hostfile(model: Model, implementation: Implementation, slots: int) -> str:
