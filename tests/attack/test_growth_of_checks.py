@@ -18,7 +18,7 @@ from effort import thorough
 from trainc import Options, Source, compile
 from trainc.admission import companions
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.checks import trainer
+from trainc.checks import functions, trainer
 from trainc.documents.load import load
 from trainc.findings import report
 from trainc.project.files import Kind
@@ -173,3 +173,18 @@ def test_folders_in_folders_below_out() -> None:
     found = foreign(there, [*own, "out/prod/a/b/c.yaml"], ["out/prod/x" + "/d" * 1900, "out/prod/y/z.txt"])
     assert [*found] == []
     assert time.process_time() - start < 4  # half a second; 20 if it grows with the cube of the depth
+
+
+def test_a_function_that_an_alias_repeats_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 needs seconds for some functions of 128 KiB, and a file of that size can repeat one 23 times."""
+    parsed: list[str] = []
+
+    def counted(code: str, _: frozenset[str]) -> tuple[functions.Mistake, ...]:
+        parsed.append(code)
+        return ()
+
+    monkeypatch.setattr(functions, "_invalid", counted)
+    text = functions.Script("", "once()", "train.py", "python").text
+    job = trainjob(trainer=f"{{args: [&a {dumps(text)}, *a, *a]}}", runtime="torch-distributed")
+    assert compile([Source("a.yaml", job)]).files
+    assert parsed == ["once()"]

@@ -11,6 +11,7 @@ import ast
 import builtins
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -106,8 +107,9 @@ def quoted(script: Script) -> Script:
     return Script(script.before, _BY_KUBELET.sub("$$", script.code), script.file, script.program, word, True)
 
 
+@lru_cache(maxsize=8)
 def mistakes(script: Script, replaced: frozenset[str] = frozenset()) -> tuple[Mistake, ...]:
-    """Return the mistakes in a script, in order.
+    """Return the mistakes in a script, in order: once for all environments, and for an alias that repeats it.
 
     ``replaced`` are builtins of Python that the module of the function defines anew.
     """
