@@ -19,7 +19,7 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB, classify, group_and_ki
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Packed, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
@@ -52,15 +52,21 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     unrendered: bool = False
 
     @classmethod
-    def of(cls, revision: Revision | None, environments: Iterable[str]) -> Base:
+    def of(cls, revision: Revision | None, environments: Iterable[str], now: Settings | None = None) -> Base:
         """Read the inputs of a revision; the objects emitted for environments are read on demand, by kind.
 
-        If several environments have an object, that of the first counts.
+        If several environments have an object, that of the first counts. With the settings that are used ``now``, each
+        TrainJob is also found by the other folders of jobs/ with its namespace in the cluster, to which it may move.
         """
         if revision is None:
             return cls()
         documents, findings = documents_of(revision)
         inputs = {identify(document.data): document for document in documents}
+        now = now or Settings()
+        for (group, kind, home, name), document in tuple(inputs.items()) if now.namespaces else ():
+            if kind == TRAINJOB and now.takes(home, name):
+                for other in now.sharing(home):
+                    inputs.setdefault((group, kind, other, name), document)
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind, others=(): tuple(_emitted(revision, name, kind) for name in (*names, *others)))

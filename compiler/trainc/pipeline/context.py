@@ -81,9 +81,10 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         """
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
-        base = Base.of(options.base, (options.environment, *kept_by_removed(options)))
+        settings = options.settings
+        base = Base.of(options.base, (options.environment, *kept_by_removed(options)), settings)
         environments = tuple(in_cluster(options))
-        existing = base if options.environment in environments else Base.of(options.base, environments)
+        existing = base if options.environment in environments else Base.of(options.base, environments, settings)
         policies = Policies.of(documents.cluster.values(), cluster, companions.registry, existing, options)
         update_rules = None
         if base.is_given:
