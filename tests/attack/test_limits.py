@@ -281,3 +281,31 @@ def test_a_file_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert cache.load("value", list) == [1, 2]
     monkeypatch.setattr(store, "_LARGEST", size - 1)
     assert cache.load("value", list) is None
+
+
+def test_a_jobset_that_no_later_run_could_read_is_refused() -> None:
+    """TrainJob and runtime are within the limit of keys and items; their JobSet in out/ would not be compared."""
+
+    def too_large(items: int, **options: bool) -> list[str]:
+        pod = {"initContainers": [{"name": "s", "image": "a.example/b:1", "args": ["a"] * items}]}
+        term = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"] * 3000}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+        patch = {"name": "node", "template": {"spec": {"template": {"spec": {"affinity": {"nodeAffinity": required}}}}}}
+        spec = {"template": {"spec": {"replicatedJobs": [patch]}}}
+        runtime = (
+            "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: rt}\n"
+            "spec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: "
+            "{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, spec: {template: {spec: {"
+            f"initContainers: {json.dumps(pod['initContainers'])}, containers: [{{name: node, image: 'a.example/b:1'}}]"
+            "}}}}}]}}}\n"
+        )
+        job = (
+            "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: one}\nspec: {runtimeRef: "
+            f"{{name: rt}}, runtimePatches: [{{manager: a.example/b, trainingRuntimeSpec: {json.dumps(spec)}}}]}}\n"
+        )
+        build = compile([Source("rt.yaml", runtime), Source("job.yaml", job)], Options(**options))
+        return [finding.code for finding in build.findings if finding.code == "TC022"]
+
+    assert too_large(90_000) == []
+    assert too_large(99_000) == ["TC022"]
+    assert too_large(99_000, faithful=True) == []

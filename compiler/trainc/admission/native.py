@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from trainc.admission.fields import Field, annotation_map, dns_subdomain, label_map, label_selector
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted
+from trainc.documents.problems import MAX_NODES, SMALL_TEXT, excess
 from trainc.findings.reporting import Fault
 from trainc.kube.names import is_config_map_key, is_dns1123_label, is_dns1123_subdomain
 from trainc.kube.quantity import from_json
@@ -65,12 +66,16 @@ STORED_LIMIT: Final = 1_572_864
 def oversized(data: JsonObject) -> Fault | None:
     """Return the error of a ConfigMap with too large values, or of a JobSet that etcd cannot store, or None.
 
-    The path leads to what is largest. Values of binaryData count decoded.
+    So is a JobSet that trainc could not read in out/, and compare, once it changes: without an upstream text. The path
+    leads to what is largest. Values of binaryData count decoded.
     """
     kind = data.get("kind")
-    if kind == "JobSet" and (size := len(msgspec.json.encode(data))) > STORED_LIMIT:
+    size = len(msgspec.json.encode(data)) if kind == "JobSet" else 0
+    if size > STORED_LIMIT:
         message = f"the JobSet has {size:,} bytes as JSON; etcd stores at most {STORED_LIMIT:,} (1.5 MiB)"
         return Fault(_TOO_LARGE, _largest(data), message, "etcdserver: request is too large")
+    if size > SMALL_TEXT and excess(data) is not None:
+        return Fault(_TOO_LARGE, _largest(data), f"the JobSet has more than {MAX_NODES:,} keys and items")
     if kind != "ConfigMap" or data.get("apiVersion") != "v1":
         return None
     sizes = dict(_sizes(Field(data, (), "", "")))

@@ -74,7 +74,7 @@ def _build(model: Model, stops: Stops) -> tuple[Objects, list[Finding]]:
 
 def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
     """Yield the finding on an object that is too large for the API server; upstream's controller retries forever."""
-    if (refused := oversized(obj.data)) is None:
+    if (refused := oversized(obj.data)) is None or (model.options.faithful and not refused.upstream):
         return
     if obj.kind == "ConfigMap" and get(model.job.data, *NUM_NODES) is not None:
         document, where, hint = model.job, NUM_NODES, "reduce numNodes: the ConfigMap lists every node"
