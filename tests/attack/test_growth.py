@@ -927,6 +927,11 @@ TEXTS: dict[str, tuple[int, Callable[[int], str]]] = {
     "brackets below a comment": (4000, lambda n: "# trainc: ignore TC409 why\na: " + "[" * n),
     "brackets beside a wrong name": (4000, lambda n: JOB.replace("NAME", "12") + "\n---\na: " + "[" * n),
     "brackets behind a list as a key": (4000, lambda n: "? [a]\n: b\na: " + "[" * n),
+    "a text below keys that JSON does not have": (
+        24,
+        lambda n: one("  bogus: " + "{~: " * n + "x" * n * 4000 + "}" * n + "\n"),
+    ),
+    "tags of a long directive": (2000, lambda n: f"%TAG ! {'x' * n}\r---\r" + one("  bogus: [" + "!a ," * n + "]\n")),
     "directives": (10_000, lambda n: numbered("%TAG !aNUMBER! tag:x\n", n, "") + one()),
 }
 """Texts of which a reader, or what looks at the text again, could read parts several times."""

@@ -115,6 +115,12 @@ def test_long_texts_repeated_by_aliases() -> None:
     assert (finding.code, finding.upstream) == ("TC012", None)
 
 
+def test_an_anchor_that_no_alias_names_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of anchors inside each other, each would be measured with all inside it."""
+    monkeypatch.setattr("trainc.documents.yaml.measure", None)
+    assert field("data: &a {k: &b [&c 1, {&d d: &e e}]}\n") == {"k": [1, {"d": "e"}]}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -140,6 +146,12 @@ def test_what_libyaml_refuses_and_kubernetes_reads() -> None:
     assert document.data["d59"] == "it's"
     assert document.locate(("d59",)) == Mark(65, 1)
     assert refused(HEAD + "data: [" + ", ".join(f'x":y{number}' for number in range(17)) + "]\n").code == "TC012"
+
+
+def test_a_text_with_all_characters_that_stand_for_others() -> None:
+    others = "".join(map(chr, range(0xE000, 0xF8FF)))
+    for text in (f"a: {others}\ndata: [a:b]\n", f'a: {others}\ndata: "it\\\'s"\n'):
+        assert refused(HEAD + text).code == "TC012"
 
 
 def test_addresses_in_lists() -> None:

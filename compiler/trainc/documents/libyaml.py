@@ -40,9 +40,9 @@ ERRORS = YAMLError, UnicodeEncodeError
 
 _BOM = "\ufeff"
 _INNER_BOM = lazy(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
-_TAG_DIRECTIVE = lazy(r"(?:\A|(?<=[\n\r\u0085\u2028\u2029]))%TAG[ \t]")
+_TAG_DIRECTIVE = lazy(r"(?:\A|(?<=[\n\r\u0085\u2028\u2029]))%TAG[ \t][^\n\r\u0085\u2028\u2029]*")
 _MOST_DIRECTIVES = 1000
-"""The most directives %TAG of a text: libyaml compares each with all before."""
+"""The most characters of directives %TAG of a text: libyaml compares each with all before, and each tag has a text."""
 
 _BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
 
@@ -64,8 +64,8 @@ def open_events(text: str, masks: str = "") -> Read:
     omitted from a double-quoted scalar; no event shows them.
     Raises Refused: TC002 for a byte order mark at the start of any line, TC012 for too many directives.
     """
-    if "%TAG" in text and sum(1 for _ in _TAG_DIRECTIVE.finditer(text)) > _MOST_DIRECTIVES:
-        raise Refused(Problem("TC012", (), f"more than {_MOST_DIRECTIVES} directives %TAG"), 0)
+    if "%TAG" in text and sum(len(each[0]) for each in _TAG_DIRECTIVE.finditer(text)) > _MOST_DIRECTIVES:
+        raise Refused(Problem("TC012", (), f"directives %TAG of more than {_MOST_DIRECTIVES} characters"), 0)
     if _BOM in text and (found := _INNER_BOM.search(text)):
         raise Refused(Problem("TC002", (), "a byte order mark inside the text"), found.start())
     read: Read = CParser(text).get_event
@@ -112,6 +112,9 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
                 raise syntax_error(error, text) from None
         # Two characters of the private use area that the text does not contain.
         masks = masks or "".join(islice((char for char in map(chr, range(0xE000, 0xF8FF)) if char not in text), 2))
+        if len(masks) < 2:
+            message = "colons or escapes in flow collections, and all characters of the private use area"
+            raise Refused(Problem("TC012", (), message), offset)
         if escaped:
             text = _QUOTE_ESCAPE.sub(rf"\1{masks[1]}", text)
         else:

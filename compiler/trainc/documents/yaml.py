@@ -73,8 +73,6 @@ _KEY: Final[Remembered[str, str]] = Remembered(lambda text: text if text != "<<"
 class _Anchor(msgspec.Struct, frozen=True, eq=False):
     value: Json
     nodes: int
-    weight: int
-    height: int
 
 
 def read_yaml(text: str) -> tuple[Json, list[Problem]]:
@@ -104,7 +102,19 @@ def offsets(text: str) -> dict[Path, int]:
 class _Reader:
     """Reads one document; ``path`` leads to the value that is being read."""
 
-    __slots__ = ("aliased", "anchors", "has_tags", "next", "nodes", "offsets", "path", "problems", "text", "weight")
+    __slots__ = (
+        "aliased",
+        "anchors",
+        "has_tags",
+        "next",
+        "nodes",
+        "offsets",
+        "path",
+        "problems",
+        "text",
+        "unusable",
+        "weight",
+    )
 
     def __init__(self, text: str, masks: str, found: dict[Path, int] | None) -> None:
         self.text = text
@@ -116,6 +126,7 @@ class _Reader:
         self.nodes = 1  # decode calls, as go-yaml counts them for its alias rule
         self.aliased = 0  # those that aliases repeat
         self.weight = 0  # characters that aliases repeat
+        self.unusable = 0  # the keys around that JSON cannot have
         self.offsets = found
 
     def document(self) -> Json:
@@ -174,7 +185,7 @@ class _Reader:
                 return text  # type: ignore[no-any-return]
             value = self.scalar(event)
             if event.anchor is not None:
-                self.anchors[event.anchor] = _Anchor(value, 1, *measure(value))
+                self.anchors[event.anchor] = _Anchor(value, 1)
             return value
         if kind is AliasEvent:
             return self.alias(event)
@@ -185,11 +196,11 @@ class _Reader:
         if event.anchor is None:
             return self.mapping() if kind is MappingStartEvent else self.sequence()
         # Compared by identity: a later anchor of the same name inside takes precedence.
-        marker = self.anchors[event.anchor] = _Anchor(None, 0, 0, 0)
+        marker = self.anchors[event.anchor] = _Anchor(None, 0)
         before = self.nodes
         value = self.mapping() if kind is MappingStartEvent else self.sequence()
         if self.anchors[event.anchor] is marker:
-            self.anchors[event.anchor] = _Anchor(value, 1 + self.nodes - before, *measure(value))
+            self.anchors[event.anchor] = _Anchor(value, 1 + self.nodes - before)
         return value
 
     def scalar(self, event: Any) -> Json:
@@ -240,16 +251,17 @@ class _Reader:
         if anchor.nodes == 0:
             text = f"anchor '{event.anchor}' value contains itself"
             self.refuse(event, "TC004", f"the value of anchor '{event.anchor}' contains itself", f"yaml: {text}")
+        weight, height = measure(anchor.value)  # not at the anchor, of which others may be inside
         self.nodes += anchor.nodes
         self.aliased += anchor.nodes
-        self.weight += anchor.weight
+        self.weight += weight
         if too_many_aliases(self.aliased, self.nodes):
             text = "yaml: document contains excessive aliasing"
             self.refuse(event, "TC012", "aliases expand to too large a document", text, FEWER_ALIASES)
         if self.weight > MAX_ALIASED:
             message = f"aliases repeat more than {MAX_ALIASED} characters"
             self.refuse(event, "TC012", message, hint=FEWER_ALIASES)
-        if len(self.path) + anchor.height > MAX_DEPTH:
+        if len(self.path) + height > MAX_DEPTH:
             self.refuse(event, "TC012", TOO_DEEP)
         return copied(anchor.value)
 
@@ -280,7 +292,7 @@ class _Reader:
             if type(event) is ScalarEvent and event.implicit[0] and (plain := _KEY[event.value]):
                 key = raw = plain
                 if event.anchor is not None:
-                    self.anchors[event.anchor] = _Anchor(key, 1, *measure(key))
+                    self.anchors[event.anchor] = _Anchor(key, 1)
             elif type(event) is ScalarEvent and _is_merge(event):
                 self.merge(out, merged, event)
                 continue
@@ -348,11 +360,12 @@ class _Reader:
             else:
                 raw = text if event.tag is None else self.tagged(event)
             if event.anchor is not None:
-                self.anchors[event.anchor] = _Anchor(scalars.to_json(raw), 1, *measure(text))
+                self.anchors[event.anchor] = _Anchor(scalars.to_json(raw), 1)
         try:
             key = scalars.key_text(raw)
         except ValueError:
             key = str(raw)  # check_key reports it
+            self.unusable += 1
         if type(event) is ScalarEvent and event.implicit[0] and not is_bare(event, self.text):
             self.check_ambiguity(event.value, key)
         return key, raw
@@ -367,7 +380,8 @@ class _Reader:
                 else f"Kubernetes does not accept the number {raw} as a key"
             )
             spelling = "<nil>" if raw is None else f"{raw:#x}"
-            shown = "<nil>" if value is None else _go_syntax(value)
+            self.unusable -= 1
+            shown = None if self.unusable else "<nil>" if value is None else _go_syntax(value)  # Go's is the outermost
             upstream = f"unsupported map key of type: {error}, key: {spelling}, value: {shown}"
             self.problem("TC004", message, None if shown is None else upstream)
 
