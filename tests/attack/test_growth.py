@@ -42,7 +42,7 @@ from trainc.checks.functions import Script, mistakes
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import comments, load
 from trainc.documents.rewrite import Rewrite
-from trainc.findings import suggest
+from trainc.findings import report, suggest
 from trainc.findings.codes import CODES
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
@@ -420,6 +420,21 @@ def test_many_secrets_on_one_line() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 12_000)
+
+
+def test_refused_secrets_in_one_long_message() -> None:
+    """For each of them, the server's message, which quotes the whole object, could be searched and kept."""
+
+    def seconds(size: int) -> float:
+        data: JsonObject = {"env": [{"name": f"A{number}_TOKEN", "value": f"value{number}"} for number in range(size)]}
+        document = Document(Source("x.yaml", ""), data)
+        told = dumps(data)
+        start = time.process_time()
+        found = [report("TC204", document, ("env", number, "value"), "", upstream=told) for number in range(size)]
+        assert len({finding.upstream for finding in found}) == 1
+        return time.process_time() - start
+
+    assert is_linear(seconds, 500)
 
 
 def test_wrong_items_of_a_list_that_is_a_secret() -> None:

@@ -204,6 +204,13 @@ def _spans_in(text: str, documents: tuple[Document, ...]) -> tuple[Span, ...]:
     return (*_spans(text, map(known, documents)),)
 
 
+@lru_cache(maxsize=16)
+def _whole(text: str, documents: tuple[Document, ...], without_numbers: bool) -> str:
+    """Return a long text without secrets of documents, remembered: each refused field may have the same one."""
+    text = _masked(text, merged(_spans_in(text, documents)))
+    return _NUMBER.sub(MASK, text) if without_numbers else text
+
+
 def _beginning(text: str) -> str:
     """Return the beginning of a long text, without a word that may be a secret whose shape cannot be seen."""
     head = text[:TEXT_WIDTH]
@@ -266,6 +273,8 @@ class Redactor:
             return (shown if shown.endswith(MASK) else shown[:-_UNSEEN]) + ELLIPSIS
         if self.exact and text in _MASKS:
             return MASK
+        if len(text) > TEXT_WIDTH and not (self.own or self.quotable):
+            return _whole(text, self.documents, self.exact)  # short words of one field are words of others, too
         own = [*occurrences(text, self.own)] if self.own else []
         own += _words_of(text, self.short)
         quotes = _QUOTES.finditer(text) if self.quotable else ()
