@@ -258,7 +258,7 @@ def test_a_submodule_that_any_gitmodules_above_it_names(
     put(top, ".gitmodules", "[include]\n\tpath = more\n")
     put(top, "more", f'[submodule "central"]\n\tpath = {path}\n')
     assert run("validate").exit_code == 0, "git follows no include there"
-    for name, value in (("LIMIT", 8), ("open_regular", lambda _: os.open("", os.O_RDONLY))):
+    for name, value in (("_LARGEST", 8), ("open_regular", lambda _: os.open("", os.O_RDONLY))):
         with monkeypatch.context() as patched:
             patched.setattr(f"trainc.project.missing.{name}", value)
             assert run("validate").exit_code == 1, "too large, or not readable"

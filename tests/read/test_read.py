@@ -12,6 +12,7 @@ from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
 from trainc.project.links import leads_out
+from trainc.project.missing import submodules
 from trainc.project.read import (
     Inputs,
     find_root,
@@ -192,6 +193,13 @@ def test_gitmodules_is_read_once_for_many_empty_folders(tmp_path: Path, monkeypa
     assert read_tree(tmp_path, "jobs") == Inputs()
     assert str(tmp_path) in read
     assert len(read) == len(set(read))
+
+
+def test_a_gitmodules_that_takes_git_too_long_is_not_read(tmp_path: Path) -> None:
+    """For each line, git compares all of the name: four times as long for twice the bytes."""
+    for length, expected in ((60_000, None), (30_000, frozenset())):
+        (tmp_path / ".gitmodules").write_text(f'[submodule "{"x" * length}"]\n' + "y\n" * (length // 2))
+        assert submodules(str(tmp_path)) == expected
 
 
 @pytest.mark.parametrize("length", [30, 2000])

@@ -11,11 +11,16 @@ from pathlib import Path
 
 from trainc.findings import Finding
 from trainc.findings.display import counted
-from trainc.project.files import LIMIT, Kind, about, open_regular, read_regular
+from trainc.project.files import Kind, about, open_regular, read_regular
 from trainc.project.links import GIT, top_of
 from trainc.project.names import CONFIG, is_output, is_read
 
 MODULES = ".gitmodules"
+_LARGEST = 64 * 1024
+"""The most bytes of a .gitmodules, which has a hundred for each submodule.
+
+For each line, git compares all of the name of its submodule: 8 MB of lines in one of 8 MB take it a day.
+"""
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
 _CHECK_OUT = "check it out with git submodule update --init --recursive, or move its files into this repository"
 _ADD = "add it with git sparse-checkout add, or pass only folders that are checked out as a whole"
@@ -37,7 +42,7 @@ def submodules(folder: str) -> frozenset[str] | None:
     except OSError:
         return None
     try:
-        too_large = os.fstat(handle).st_size > LIMIT
+        too_large = os.fstat(handle).st_size > _LARGEST
         return None if too_large else frozenset(settings_in(handle, r"^submodule\..*\.path$"))
     except RevisionError:
         return None
