@@ -23,15 +23,18 @@ _DEEPEST = 50
 """The time that Flux takes to check out a file grows with the cube of the number of folders around it: 1,700 take
 minutes. Git takes half a second, and Argo CD stops it after 90.
 """
+_USUAL, _MOST_DEEP = 10, 500_000
+"""Flux takes up to 45 us times the square of the number of folders around a file: 10 minutes for 10,000 files in 48."""
 _MOST = 64 << 20
 """For an ApplicationSet, Argo CD sends the paths of all folders in one message of at most 100 MiB (GetGitDirectories in
 reposerver/repository).
 """
 _TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
+_TOO_MANY_DEEP = f"too many files in more than {_USUAL} folders in each other: Flux takes longer than a minute for them"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
-_ODD = "not stored as git writes a folder: Flux may leave it out, with what follows it, and delete what was there"
+_ODD = "not stored as git writes a folder: Argo CD and Flux may read something else there, or nothing"
 _REWRITE = "let git write it: git rm -r --cached, git add and git commit"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 
@@ -73,11 +76,14 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
         if (prefix + name).count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
+    depths = {name: (prefix + name).count("/") for name in index} if for_flux else {}
+    if sum(depth**2 for depth in depths.values() if depth > _USUAL) > _MOST_DEEP:
+        yield _about(max(depths, key=lambda name: depths[name]), _TOO_MANY_DEEP, "move them, or remove them from git")
     folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
     with suppress(RevisionError):
-        for folder in odd_folders(root) if for_flux else ():
+        for folder in odd_folders(root):
             yield _about(os.path.relpath(folder or ".", prefix or "."), _ODD, _REWRITE)
 
 
