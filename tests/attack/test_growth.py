@@ -47,7 +47,6 @@ from trainc.findings.codes import CODES
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
-from trainc.findings.reporting import report
 from trainc.findings.secrets import is_secret, secrets
 from trainc.findings.severities import immovable
 from trainc.findings.suppression import read as read_comments

@@ -17,21 +17,16 @@ from trainc.project.names import INPUTS, OUT, all_parents, is_output, is_text
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
-_LONGEST = 3500
-"""Linux takes paths of 4,095 bytes, counted from the root of its file system, and the folders of clones are long."""
-_DEEPEST = 50
-"""The time that Flux takes to check out a file grows with the cube of the number of folders around it: 1,700 take
-minutes. Git takes half a second, and Argo CD stops it after 90.
+_DEEPEST = 10
+"""The time that Flux takes to check out a file grows with the square of the number of folders around it, and more: a
+file in 1,700 takes minutes, and so do 10,000 files in 48. For files in 1,700 folders each, git takes longer than Argo
+CD lets it. In so few folders, no path is longer than Argo CD and Flux can read, since a name has at most 255 bytes.
 """
-_USUAL, _MOST_DEEP = 10, 500_000
-"""Flux takes up to 45 us times the square of the number of folders around a file: 10 minutes for 10,000 files in 48."""
 _MOST = 64 << 20
 """For an ApplicationSet, Argo CD sends the paths of all folders in one message of at most 100 MiB (GetGitDirectories in
 reposerver/repository).
 """
-_TOO_LONG = f"a path of more than {_LONGEST:,} bytes: Argo CD and Flux may read nothing of the repository"
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
-_TOO_MANY_DEEP = f"too many files in more than {_USUAL} folders in each other: Flux takes longer than a minute for them"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Argo CD and Flux may read something else there, or nothing"
@@ -56,8 +51,7 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
 
     So does Argo CD with a link out of the repository (util/app/path, CheckOutOfBoundsSymlinks) or, for plugins, in a
     circle (util/io/files, Untgz), and Flux with several others; trainc follows none. With a submodule that an existing
-    .gitmodules does not name, git updates no submodule (util/git, Submodule). git itself checks out longer paths than
-    both can read.
+    .gitmodules does not name, git updates no submodule (util/git, Submodule).
     """
     prefix, for_flux = prefix_of(root), is_used(config)
     top = os.fspath(top_for(root))
@@ -68,17 +62,12 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield not_followed(name) if is_text(name) else unnamable(name)
         if kind is Kind.OTHER and named is not None and prefix + name not in named:
             yield _about(name, _SUBMODULE, "remove it from git, or name it there")
-        if len(os.fsencode(prefix + name)) > _LONGEST:
-            yield _about(name, _TOO_LONG, "choose shorter names, or remove it from git")
         if for_flux and refuses(name):
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
         if for_flux and name.endswith("/.sourceignore") and not is_output(name):  # that is TC903
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
-        if (prefix + name).count("/") > _DEEPEST:
+        if name.count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
-    depths = {name: (prefix + name).count("/") for name in index} if for_flux else {}
-    if sum(depth**2 for depth in depths.values() if depth > _USUAL) > _MOST_DEEP:
-        yield _about(max(depths, key=lambda name: depths[name]), _TOO_MANY_DEEP, "move them, or remove them from git")
     folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
