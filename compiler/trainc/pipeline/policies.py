@@ -66,6 +66,12 @@ _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels", "namespaceObject.meta
 
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
+_SYSTEM_FIELDS: Final = frozenset(
+    (
+        *("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"),
+        *("generation", "managedFields", "resourceVersion"),
+    )
+)
 
 _GENERATED: Final[Mapping[tuple[str, str], str]] = {
     (COSCHEDULING_API, "PodGroup"): "podgroups",
@@ -254,6 +260,7 @@ class Policies(Struct, frozen=True, eq=False):
         """Evaluate the policies for an object. ``old`` is a note if the old object is invalid."""
         if isinstance(old, Finding):
             return (old, *self._decided(data, None, locate))
+        data, old = without_system_fields(data), old and without_system_fields(old)
         request = server_request(data, old, self.registry)
         found = self._requested(request, locate)
         if request is None or (kept := _with_source(as_object(request.object), data)) is None:
@@ -415,11 +422,22 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
     return Request("CREATE", data, None, *names, unknown=unknown)
 
 
+def without_system_fields(data: JsonObject) -> JsonObject:
+    """Return an object without the fields of its metadata that a server sets, and never takes from the author.
+
+    Source: WipeObjectMetaSystemFields in k8s.io/apiserver v0.34 pkg/registry/rest/meta.go, and BeforeUpdate.
+    """
+    given = as_object(data.get("metadata"))
+    if _SYSTEM_FIELDS.isdisjoint(given):
+        return data
+    return {**data, "metadata": {key: value for key, value in given.items() if key not in _SYSTEM_FIELDS}}
+
+
 def server_request(data: JsonObject, old: JsonObject | None, registry: Registry) -> Request | None:
     """Return the request that creates an object, or updates ``old``, as the API server shows it to policies."""
     from trainc.checks.server_forms import server_form
 
-    form = server_form(data, created=old is None)
+    form = server_form(without_system_fields(data) if old is None else data, created=old is None)
     if old is None:
         return create_request(form.data, registry, form.unknown)
     before = server_form(old, created=False)
