@@ -20,7 +20,7 @@ from trainc.gitops.namespaces import names_in
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
-from trainc.gitops.runtime_resources import FOLDER
+from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Destination, Settings, is_among, read_settings, settings_of_all
 from trainc.inputs.source import Document
@@ -43,15 +43,15 @@ def is_included(job: Document, settings: Settings) -> bool:
     return settings.takes(home, name)
 
 
-def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Finding, ...]:
+def name_collisions(jobs: Iterable[DeployedJob], shared: Iterable[Shared], options: Options) -> tuple[Finding, ...]:
     """Return a finding for each job that has the name of another in the cluster, or an object of that name.
 
-    Any number of jobs may have one Service, so it is reported once.
+    Any number of jobs may have one Service, so it is reported once. ``shared`` may be in namespaces without jobs.
     """
     first: dict[tuple[str, str, str], Document] = {}
     services: set[tuple[str, str]] = set()
     jobs = sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index))
-    found = list(_same_kustomization(jobs, options)) if options.settings.target == "flux" else []
+    found = list(_same_kustomization(jobs, shared, options)) if options.settings.target == "flux" else []
     for job in jobs:
         document = job.document
         names = (("name", job.name), *((("JobSet", job.jobset),) if job.jobset else ()), *job.created)
@@ -81,17 +81,18 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
     return tuple(found)
 
 
-def _same_kustomization(jobs: Iterable[DeployedJob], options: Options) -> Iterator[Finding]:
+def _same_kustomization(jobs: Iterable[DeployedJob], shared: Iterable[Shared], options: Options) -> Iterator[Finding]:
     """Yield a finding for each folder of out/ whose shortened name is that of another one, of any namespace."""
     first: dict[str, tuple[str, Document]] = {}
-    for job in jobs:
-        for folder in (job.name, FOLDER):
-            place, name = f"{job.namespace}/{folder}", kustomization_name(options.environment, job.namespace, folder)
-            other, document = first.setdefault(name, (place, job.document))
-            if other != place:
-                message = f"{place} has the same Kustomization {name} in environment {options.environment} as {other}"
-                related = (Related("the other job", document, _NAME),)
-                yield report("TC602", job.document, _NAME, message, found=name, related=related)
+    folders = [(one.namespace, FOLDER, one.document) for one in shared]
+    folders += [(job.namespace, folder, job.document) for job in jobs for folder in (job.name, FOLDER)]
+    for namespace, folder, document in folders:
+        place, name = f"{namespace}/{folder}", kustomization_name(options.environment, namespace, folder)
+        other, owner = first.setdefault(name, (place, document))
+        if other != place:
+            message = f"{place} has the same Kustomization {name} in environment {options.environment} as {other}"
+            related = (Related("the other one", owner, _NAME),)
+            yield report("TC602", document, _NAME, message, found=name, related=related)
 
 
 def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:

@@ -190,8 +190,8 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     shared, of_resources, not_written = _runtime_resources(context, jobs)
     deployed = tuple(map(_deployed, jobs))
     of_inputs = [
-        *(*loaded.findings, *findings, *context.findings),
-        *(*name_collisions(deployed, options), *too_many_reruns(deployed, context.base, options), *of_resources),
+        *(*loaded.findings, *findings, *context.findings, *name_collisions(deployed, shared, options)),
+        *(*too_many_reruns(deployed, context.base, options), *of_resources),
         *_check_other_inputs(context, shared),
     ]
     rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
