@@ -72,7 +72,9 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     if not result.violations:
         try:
             decode(result.data, TYPES[kind])
-            stored = replace(stored, data=rewritten(result.data)) if kind == TRAINJOB else stored
+            if kind == TRAINJOB and (after := rewritten(result.data)) is not result.data:
+                decode(after, TYPES[kind])  # Go writes times and amounts that it cannot read again
+                stored = replace(stored, data=after)
         except GoDecodeError as error:
             value, message = str(get(stored.data, *error.path)), f"cannot be decoded: {error.message}"
             where = stored, error.path, message
