@@ -21,6 +21,7 @@ def check_controllers(model: Model, obj: Object) -> Iterator[Finding]:
     yield from _without_pods(model, obj)
     yield from _without_time(model, obj)
     yield from _deleted_early(model, obj)
+    yield from _resumed(model, obj)
     yield from _replaced_values(model, obj)
 
 
@@ -60,6 +61,16 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
             )
             details = {"found": str(seconds), "hint": "remove it: a finished JobSet keeps its Jobs"}
             yield report_at("TC610", model, jobset, path, message, severity=model.severity, **details)
+
+
+def _resumed(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield a finding for each Job that its template suspends: JobSet replaces this (constructJob), and starts it."""
+    for root, job in replicated_jobs(jobset.data):
+        path = (*root, "template", "spec", "suspend")
+        if get(jobset.data, *path) is True:
+            message = f"job {job.get('name')!r} is not suspended: JobSet starts and stops its Jobs with itself"
+            details = {"found": "suspend: true", "hint": "remove it: to stop the job, set spec.suspend of the TrainJob"}
+            yield report_at("TC803", model, jobset, path, message, severity=model.severity, **details)
 
 
 _WHAT: Final = {"labels": "label", "annotations": "annotation", "nodeSelector": "node selector"}
