@@ -15,6 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.fields import Field, dns_subdomain
+from trainc.admission.update import POD_TEMPLATE
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
@@ -125,8 +126,8 @@ def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
     for obj in objs:
         for fault in _kueue_faults(obj):
             yield report_fault(fault, *source_of(model, obj, fault.path))
-    yield from _misplaced_queues(model)
     jobset = jobset_of(objs)
+    yield from _misplaced_queues(model, jobset)
     if jobset is None or get(jobset.data, *_SUSPEND) is not True:
         return
     if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is not None:
@@ -135,23 +136,32 @@ def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
         yield report_at("TC601", model, jobset, _SUSPEND, message, found="suspend: true")
 
 
-def _misplaced_queues(model: Model) -> Iterator[Finding]:
+def _misplaced_queues(model: Model, jobset: Object | None) -> Iterator[Finding]:
     """Yield a warning for each name of a queue that Kueue does not read.
 
-    It is in an annotation, in a misspelt label, or in a label of the runtime instead of its template.
+    It is in an annotation, in a misspelt label, or in a label of the runtime or of a replicated job and its pods.
     """
-    places: list[tuple[Document, Path, str]] = [(model.job, (), ""), (model.runtime, ("spec", "template"), "")]
+    places: list[tuple[Document | Object, Path, str]] = [(model.job, (), "")]
     if get(model.job.data, *_LABELS, QUEUE_LABEL) is None:
-        places.append((model.runtime, (), " in spec.template.metadata"))
-    for document, root, elsewhere in places:
+        places.append((model.runtime, (), "runtime"))
+    if jobset is not None:
+        places.append((jobset, (), ""))
+        if get(jobset.data, *_LABELS, QUEUE_LABEL) is None:
+            jobs = [root for root, _ in replicated_jobs(jobset.data)]
+            places += [
+                (jobset, (*root, *path), "replicated job") for root in jobs for path in (("template",), POD_TEMPLATE)
+            ]
+    for owner, root, what in places:
         for kind in (_LABELS, _ANNOTATIONS):
-            for key, value in as_object(get(document.data, *root, *kind)).items():
-                if not _QUEUE.fullmatch(key) or ((kind, key) == (_LABELS, QUEUE_LABEL) and not elsewhere):
+            for key, value in as_object(get(owner.data, *root, *kind)).items():
+                if not _QUEUE.fullmatch(key) or ((kind, key) == (_LABELS, QUEUE_LABEL) and not what):
                     continue
-                effect = " of a runtime" if elsewhere else ": it does not queue the job"
-                message = f"Kueue does not read {str(kind[-1])[:-1]} {key}{effect}"
-                hint = f"write it as the label {QUEUE_LABEL}{elsewhere}"
                 path = (*root, *kind, key)
+                document, path = source_of(model, owner, path) if isinstance(owner, Object) else (owner, path)
+                effect = f" of a {what}" if what else ": it does not queue the job"
+                message = f"Kueue does not read {str(kind[-1])[:-1]} {key}{effect}"
+                place = {"runtime": " in spec.template.metadata", "replicated job": " of the TrainJob"}.get(what, "")
+                hint = f"write it as the label {QUEUE_LABEL}{place}"
                 severity = Severity.WARNING
                 yield report("TC108", document, path, message, severity=severity, found=str(value), hint=hint)
 
