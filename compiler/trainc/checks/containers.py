@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from trainc.admission.native import dropped_sources
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
@@ -132,7 +132,20 @@ def _shell(line: list[tuple[Path, str]]) -> Iterator[tuple[Path, str, str]]:
 
 
 def _memory(model: Model, jobset: Object, path: Path, owner: JsonObject, shown: str) -> Iterator[Finding]:
-    """Yield a warning for a limit below 1 MiB, or a request in fractions of bytes."""
+    """Yield a warning for a limit below 1 MiB, or a request in fractions of bytes, and for each limit of 0.
+
+    The kubelet takes 0 for no limit (calculateLinuxResources in pkg/kubelet/kuberuntime, emptyDirLimitEviction in
+    pkg/kubelet/eviction of Kubernetes 1.34).
+    """
+    limits: list[Path] = [("resources", "limits", name) for name in ("cpu", "memory")]
+    limits += [("volumes", index, "emptyDir", "sizeLimit") for index, _ in enumerate(objects(owner.get("volumes")))]
+    for where in limits:
+        amount = get(owner, *where)
+        size = _quantity(amount)
+        if amount is not None and size is not None and size.is_zero():
+            message = f"{shown} has no limit in {dotted(where)}: the kubelet takes 0 for no limit"
+            hint = "write an amount, or leave it out"
+            yield report_at(MEMORY, model, jobset, (*path, *where), message, found="0", hint=hint)
     for kind in ("limits", "requests"):
         amount = get(owner, "resources", kind, "memory")
         size = _quantity(amount)
