@@ -87,6 +87,7 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container, f"container {container.get('name')!r}")
         yield from _root(model, jobset, path, container)
+        yield from _capabilities(model, jobset, path, container)
         yield from _command(model, jobset, path, container)
 
 
@@ -161,6 +162,19 @@ def _memory(model: Model, jobset: Object, path: Path, owner: JsonObject, shown: 
             f"write {found[:-1]}Mi for mebibytes" if found.endswith("m") else "write it with a suffix, such as Mi or Gi"
         )
         yield report(MEMORY, document, source, message, found=found, hint=hint)
+
+
+def _capabilities(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+    """Yield a warning for each capability with CAP_, to which containerd adds another one (WithCapabilities in CRI)."""
+    for kind in ("add", "drop"):
+        where: Path = ("securityContext", "capabilities", kind)
+        for index, found in enumerate(as_list(get(container, *where))):
+            if isinstance(found, str) and found.upper().startswith("CAP_"):
+                message = (
+                    f"container {container.get('name')!r}: containerd does not {kind} {found}, which it does not know"
+                )
+                details = {"severity": Severity.WARNING, "found": found, "hint": f"write {found[4:]}, without CAP_"}
+                yield report_at("TC809", model, jobset, (*path, *where, index), message, **details)
 
 
 def _root(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
