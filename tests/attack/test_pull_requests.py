@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
+from hashlib import sha1
 from pathlib import Path
 from typing import NamedTuple
 
@@ -281,7 +283,8 @@ def test_folders_of_which_argo_cd_cannot_send_the_paths_are_an_error(
         (["100644 y", "100644 x"], True),
         (["100644 x", "100755 y"], False),
         (["100664 x", "100644 y"], False),  # of the first versions of git
-        (["0100644 x", "100755 y"], False),  # GitHub once wrote zeros first
+        (["0100644 x", "100755 y"], False),  # GitHub once wrote a zero first
+        (["00100644 x", "100755 y"], True),  # with millions of zeros in hundreds of folders, Flux takes minutes
     ],
 )
 def test_a_folder_that_flux_leaves_out_is_an_error(entries: list[str], is_odd: bool, folder: str, root: Path) -> None:
@@ -316,6 +319,38 @@ def test_a_link_in_place_of_the_tests_of_policies_is_an_error(target: str, root:
     code, output = run("policy", "test")
     assert (code, output.count("policies/tests:1:1: error[TC011]: symbolic link")) == (1, 1), output
     assert run("report", "-o", "-")[0] != 2
+
+
+@pytest.mark.parametrize(
+    ("levels", "width", "length"),
+    [(60, 2, 1), (2000, 1, 200)],  # 2^60 folders of which git would write the paths; and a path of 400 KB
+)
+def test_folders_that_repeat_one_another(levels: int, width: int, length: int, tmp_path: Path) -> None:
+    commit(tmp_path)
+    tree, objects = sha1(b"tree 0\0"), {}
+    for _ in range(levels):
+        data = b"".join(b"40000 " + bytes([97 + number]) * length + b"\0" + tree.digest() for number in range(width))
+        tree = sha1(b"tree %d\0" % len(data) + data)
+        objects[tree.hexdigest()] = zlib.compress(b"tree %d\0" % len(data) + data)
+    for name, packed in objects.items():
+        path = tmp_path / ".git/objects" / name[:2] / name[2:]
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(packed)
+    git(tmp_path, "hash-object", "-t", "tree", "-w", "/dev/null")
+    git(tmp_path, "update-ref", "HEAD", git(tmp_path, "commit-tree", tree.hexdigest(), "-m", "a commit"))
+    start = time.process_time()
+    assert len(list(odd_folders(tmp_path))) == 1
+    assert time.process_time() - start < 1
+
+
+def test_folders_that_git_does_not_read_to_their_end_are_an_error(root: Path) -> None:
+    """Such as at the limit of processor time."""
+    write(root, {"../deploy/x": ""})
+    commit(root.parent)
+    tree = git(root.parent, "rev-parse", "HEAD:deploy")
+    (root.parent / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    _, output = run("validate", "--base", "HEAD")
+    assert "trainc.yaml:1:1: error[TC011]: git cannot read the folders of HEAD: " in output, output
 
 
 def test_a_name_of_many_modes_in_a_folder(tmp_path: Path) -> None:

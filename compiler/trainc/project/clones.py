@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
-from trainc.project.git import RevisionError, index_of, odd_folders, prefix_of, top_for
+from trainc.project.git import RevisionError, index_of, is_revision, odd_folders, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
-from trainc.project.names import INPUTS, OUT, all_parents, is_output, is_text
+from trainc.project.names import CONFIG, INPUTS, OUT, all_parents, is_output, is_text
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
@@ -71,9 +70,11 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
-    with suppress(RevisionError):
-        for folder in odd_folders(root):
+    try:
+        for folder in odd_folders(root) if is_revision(root, "HEAD") else ():
             yield _about(os.path.relpath(folder or ".", prefix or "."), _ODD, _REWRITE)
+    except RevisionError as error:  # such as at the limit of processor time, which counts for git, too
+        yield about(CONFIG, f"git cannot read the folders of HEAD: {error.message}", hint=error.hint or None)
 
 
 def _about(name: str, message: str, hint: str) -> Finding:

@@ -39,6 +39,9 @@ _PLACE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE")
 Without that of the index, a hook of the same repository sees the index before 'git commit PATH', with the same names.
 """
 
+_LONGEST: Final = 4096
+"""The longest path on Linux: no file below is read, and a few objects of git may be thousands of nested folders."""
+
 _NO_CONTENT: Final = "fetch the content of the revision first: this clone is partial, or damaged"
 
 
@@ -69,25 +72,31 @@ def odd_folders(root: Path) -> Iterator[str]:
 
     Of the digits of a mode, git reads the last 32 bits, of files with one name the last one. Of a file and a folder
     with one name, a first checkout has the file, and a later one may have the folder. No checkout has an empty folder,
-    but Flux takes a minute for a million of them. Zeros before a mode and 100664, as in old repositories, are the same
-    to git and Flux. Raises RevisionError.
+    but Flux takes a minute for a million of them. A zero before a mode and 100664, as in old repositories, are the same
+    to git and Flux; of millions of zeros, both read each one, in every folder of that content. Raises RevisionError.
     """
     commit = commit_of(root, "HEAD")
-    entry = re.compile(rb"0*(40000|1006[46]4|100755|120000|160000) ([^\0/]+)\0(?s:.{%d})" % (len(commit) // 2))
-    listing = git(root, "ls-tree", "-r", "-d", "-z", commit)
-    lines = (line.partition(b"\t") for line in listing.split(b"\0") if line.startswith(b"040000 "))
-    trees = {head.decode("ascii").rpartition(" ")[2]: os.fsdecode(name) for head, _, name in lines}
-    folders = [("", f"{commit}^{{tree}}"), *((name, content) for content, name in trees.items())]
+    size = len(commit) // 2
+    entry = re.compile(rb"0?(40000|1006[46]4|100755|120000|160000) ([^\0/]+)\0((?s:.{%d}))" % size)
+    folders, seen = {f"{commit}^{{tree}}": ""}, set[str]()
     with reader(root) as read:
-        for (name, _), data in zip(folders, read(folders), strict=True):
-            entries, end = list[tuple[bytes, bytes]](), 0
-            while found := entry.match(data, end):  # from one end to the next: a search would look from each byte
-                entries.append((found[1], found[2]))
-                end = found.end()
-            keys = [last + b"/" if mode == b"40000" else last for mode, last in entries]
-            is_empty = name and not data  # the first commit of a repository may have no files
-            if is_empty or end < len(data) or keys != sorted(keys) or len({last for _, last in entries}) < len(entries):
-                yield name
+        while folders:  # each content once: a few may be millions of folders, and git would list them all
+            below = dict[str, str]()
+            for name, data in zip(folders.values(), read([(n, c) for c, n in folders.items()]), strict=True):
+                names, last, end = set[bytes](), b"", 0
+                while found := entry.match(data, end):  # from one end to the next: a search would look from each byte
+                    mode, step, content = found[1], found[2], found[3].hex()
+                    key = step + b"/" if mode == b"40000" else step
+                    if key <= last or step in names or len(name) > _LONGEST:
+                        break
+                    names.add(step)
+                    last, end = key, found.end()
+                    if mode == b"40000" and content not in seen:
+                        seen.add(content)
+                        below[content] = os.path.join(name, os.fsdecode(step))
+                if end < len(data) or (name and not data):  # the first commit of a repository may have no files
+                    yield name
+            folders = below
 
 
 def index_of(root: Path, *folders: str) -> dict[str, Kind] | None:
