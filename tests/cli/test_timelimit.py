@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +17,28 @@ from small import job, surroundings
 
 from folders import put
 from gitrepo import commit, needs_git
+from trainc.cli import Stopped
 from trainc.cli.root import trainc
-from trainc.cli.timelimit import PER_ITEM, TimeLimit
+from trainc.cli.timelimit import PER_ITEM, PER_POLICY, TimeLimit
+from trainc.project.git import odd_folders
 
 SLOW = f"  trainer: {{{', '.join(f'a{number}: 1' for number in range(60_000))}}}\n"
 """Fields of which each is an error: several seconds."""
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [jobset.x-k8s.io], apiVersions: [v1alpha2], operations: ["*"], resources: [jobsets]}]
+  validations: [{expression: 'true'}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: p}
+spec: {policyName: p, validationActions: [Deny]}
+"""
 
 STOPPED = """\
 trainc: error: stopped after 2 seconds of processor time at jobs/a/one.yaml
@@ -54,7 +73,48 @@ def test_git_has_the_limit_too(repository: Path, tmp_path: Path) -> None:
     put(tmp_path, "bin/git", "#!/bin/sh\nwhile :; do :; done\n").chmod(0o755)
     done = run("validate", "--base", "HEAD", path=f"{tmp_path / 'bin'}:")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Invalid value for '--base'" in done.stderr
+    assert done.stderr == "trainc: error: git: ended by signal 24 (out of time or memory?)\n"
+
+
+@needs_git
+def test_a_check_fails_without_the_answer_of_git(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders of HEAD that are not stored as git writes them would be no error."""
+    commit(repository)
+    script = f'#!/bin/sh\n[ "$1" != cat-file ] || kill -XCPU $$\nexec {shutil.which("git")} "$@"\n'
+    put(tmp_path, "bin/git", script).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(ChildProcessError, match="ended by signal"):
+        list(odd_folders(repository))
+
+
+def test_the_limit_holds_where_the_stack_is_full() -> None:
+    """Who expects that of a deep value would go on without a limit."""
+    ended, limit = list[str](), TimeLimit()
+    limit.seconds = 2
+
+    def deeper() -> None:
+        try:
+            deeper()
+        except RecursionError:  # the stack is full here, and less so in each frame around
+            try:
+                limit._stop(signal.SIGXCPU, None)
+            except Stopped:
+                ended.append("stopped")
+                raise
+            except RecursionError:
+                ended.append("ignored" if signal.getsignal(signal.SIGXCPU) is signal.SIG_IGN else "called again")
+                signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+                raise
+
+    try:
+        with pytest.raises(Stopped):
+            deeper()
+    finally:
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    assert "ignored" not in ended
+    assert ended[-1] == "stopped"
 
 
 def test_no_limit(slow: Path) -> None:
@@ -71,8 +131,8 @@ def test_a_wrong_limit(repository: Path, seconds: str) -> None:
     assert done.stderr.splitlines()[-1] == f"Error: {shown}"
 
 
-def test_files_and_jobs_add_to_the_limit(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three jobs and a runtime are read, and three jobs compiled."""
+def test_files_jobs_and_policies_add_to_the_limit(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three jobs and a runtime are read, and three jobs compiled; then also a policy, which is tried on each."""
     set_to: list[int] = []
     monkeypatch.setenv("TRAINC_CPU_SECONDS", "1000")
     monkeypatch.setattr("trainc.cli.timelimit.PER_ITEM", 100)
@@ -82,4 +142,7 @@ def test_files_and_jobs_add_to_the_limit(repository: Path, monkeypatch: pytest.M
     assert set_to == [1000, 1400, 1700]
     assert CliRunner().invoke(trainc, ["render", "--no-cache"]).exit_code == 0
     assert len(set_to) == 3, "without the object of main() there is none"
-    assert PER_ITEM == 0.05
+    put(repository, "policies/p.yaml", POLICY)
+    assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=TimeLimit()).exit_code == 0
+    assert set_to[3:] == [1000, 1500, 1860]
+    assert (PER_ITEM, PER_POLICY) == (0.05, 0.2)

@@ -26,6 +26,9 @@ SECONDS: Final = 60
 PER_ITEM: Final = 0.05
 """What each file that is read, and each job that is compiled, adds to the limit: ten times what one takes."""
 
+PER_POLICY: Final = 0.2
+"""The items that each bound policy counts as for each job, whose objects it is tried on: a rich one takes 1 ms."""
+
 
 class TimeLimit:
     """The limit of this process, in seconds of processor time; none before ``start``, and none on Windows."""
@@ -57,11 +60,15 @@ class TimeLimit:
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
 
     def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
-        signal.signal(number, signal.SIG_IGN)  # the kernel sends it each second from now on
-        where = next((f" at {name}" for name in _names(frame)), "")
-        echo_line(f"trainc: error: stopped after {ceil(self.seconds)} seconds of processor time{where}", err=True)
-        echo_line(f"Hint: make the file smaller or simpler; {VARIABLE} sets another limit.", err=True)
-        raise Stopped(ENVIRONMENT)
+        end = Stopped(ENVIRONMENT)
+        try:
+            signal.signal(number, signal.SIG_IGN)  # the kernel sends it each second from now on
+            where = next((f" at {name}" for name in _names(frame)), "")
+            echo_line(f"trainc: error: stopped after {ceil(self.seconds)} seconds of processor time{where}", err=True)
+            echo_line(f"Hint: make the file smaller or simpler; {VARIABLE} sets another limit.", err=True)
+        except RecursionError:  # somebody may expect that of a deep value, and go on
+            pass
+        raise end
 
 
 def _names(frame: FrameType | None) -> Iterator[str]:

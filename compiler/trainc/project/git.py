@@ -6,6 +6,7 @@ objects/, refs/, config), and git, run there, would take revisions and configura
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -232,12 +233,20 @@ def prefix_of(root: Path) -> str:
 
 
 def run(root: Path, args: Sequence[str], stdin: int | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run git, which may fail. Raises RevisionError without git."""
+    """Run git, which may fail. Raises RevisionError without git, and ChildProcessError if a signal ends it."""
     place, environment = top_for(root), _environment(root)
     try:
-        return subprocess.run(("git", *args), cwd=place, stdin=stdin, capture_output=True, check=False, env=environment)
+        done = subprocess.run(("git", *args), cwd=place, stdin=stdin, capture_output=True, check=False, env=environment)
     except FileNotFoundError:
         raise RevisionError("git not found on PATH", "install git, which trainc uses to read revisions") from None
+    _check(done.returncode)
+    return done
+
+
+def _check(status: int) -> None:
+    """Raise ChildProcessError if a signal ended git, as at the time limit: a check that needs its answer must fail."""
+    if status < 0:
+        raise ChildProcessError(errno.ECHILD, f"ended by signal {-status} (out of time or memory?)", "git")
 
 
 def _environment(root: Path) -> dict[str, str]:
@@ -294,6 +303,8 @@ def reader(root: Path) -> Iterator[_Reader]:
                     if size == b"missing":
                         raise without_content(name)
                     if not size.isdigit() or len(data := answers.read(int(size) + 1)) <= int(size):
+                        if size.isdigit() or not size:  # there is no more output
+                            _check(git.wait())
                         errors.seek(0)
                         raise RevisionError(f"git cat-file: {_error(errors.read()) or 'ended unexpectedly'}")
                     yield data[:-1]
