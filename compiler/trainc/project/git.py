@@ -299,11 +299,12 @@ def reader(root: Path) -> Iterator[_Reader]:
                         with suppress(BrokenPipeError):
                             questions.close()
                 for name, _ in chosen:
-                    size = answers.readline().rpartition(b" ")[2].strip()
+                    line = answers.readline()
+                    size = line.rpartition(b" ")[2].strip()
                     if size == b"missing":
                         raise without_content(name)
                     if not size.isdigit() or len(data := answers.read(int(size) + 1)) <= int(size):
-                        if size.isdigit() or not size:  # there is no more output
+                        if size.isdigit() or not line.endswith(b"\n"):  # there is no more output
                             _check(git.wait())
                         errors.seek(0)
                         raise RevisionError(f"git cat-file: {_error(errors.read()) or 'ended unexpectedly'}")
