@@ -21,10 +21,10 @@ def main() -> None:
     _handle_signals()
     _replace_output()
     try:
+        from trainc.cli.limits import Limits
         from trainc.cli.root import trainc
-        from trainc.cli.timelimit import TimeLimit
 
-        trainc(prog_name="trainc", obj=TimeLimit())
+        trainc(prog_name="trainc", obj=Limits())
     except Stopped as end:
         # Without a last flush: the reader may have stopped, too.
         os._exit(end.code if isinstance(end.code, int) else 1)

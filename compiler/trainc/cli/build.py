@@ -18,10 +18,10 @@ from trainc.basics.jsonvalues import as_object
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, OUTPUT, echo, standard_input
+from trainc.cli.limits import LimitedCommand, allow
 from trainc.cli.options import cache_option, crds_option, environment_option, findings_options, root_option
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
-from trainc.cli.timelimit import LimitedCommand, allow
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import (
     Inputs,

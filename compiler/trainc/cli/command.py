@@ -65,6 +65,7 @@ def failure(error: Exception, *, verbose: bool) -> int:
     exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
     if isinstance(error, MemoryError):
+        error.__traceback__ = None  # it holds what filled the memory
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     if isinstance(error, ImportError) and (error.path or "").endswith(_LIBRARIES):
         error = OSError(None, f"cannot be loaded: {error}", error.path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import WrongValue
-from trainc.cli.timelimit import PER_POLICY, allow
+from trainc.cli.limits import PER_POLICY, allow
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source

@@ -24,9 +24,9 @@ from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, WrongValue, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
 from trainc.cli.completion import complete_file
+from trainc.cli.limits import LimitedCommand, allow
 from trainc.cli.options import findings_options, revision_option, root_option
 from trainc.cli.reporter import Reporter, is_coloured
-from trainc.cli.timelimit import LimitedCommand, allow
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.findings.settling import ReportRules
 from trainc.inputs.options import Revision

@@ -14,10 +14,10 @@ from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, STALE, echo
 from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
 from trainc.cli.completion import complete_fixable
+from trainc.cli.limits import LimitedCommand
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
-from trainc.cli.timelimit import LimitedCommand
 from trainc.findings import CODES, Finding
 from trainc.findings.display import counted, one_line
 from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from trainc.cli.command import CLEAN, STALE
 from trainc.cli.completion import complete_job_path
+from trainc.cli.limits import LimitedCommand, allow
 from trainc.cli.options import (
     cache_option,
     environment_option,
@@ -22,7 +23,6 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
-from trainc.cli.timelimit import LimitedCommand, allow
 from trainc.findings import has_errors, sort_key
 
 if TYPE_CHECKING:

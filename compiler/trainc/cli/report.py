@@ -11,10 +11,10 @@ import click
 
 from trainc.cli.command import CLEAN, echo
 from trainc.cli.compiling import choose, executor_of, reading, with_project
+from trainc.cli.limits import LimitedCommand
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
-from trainc.cli.timelimit import LimitedCommand
 from trainc.findings import has_errors
 from trainc.findings.display import counted
 from trainc.inputs.source import Source

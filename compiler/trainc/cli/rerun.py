@@ -16,9 +16,9 @@ from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, WrongValue, echo, echo_line
 from trainc.cli.compiling import executor_of
 from trainc.cli.completion import complete_job_or_file
+from trainc.cli.limits import LimitedCommand
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
-from trainc.cli.timelimit import LimitedCommand
 from trainc.documents.classify import TRAINJOB, with_namespace
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load

@@ -11,6 +11,7 @@ from trainc.basics.jsonvalues import as_object
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
+from trainc.cli.limits import LimitedCommand
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -22,7 +23,6 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
-from trainc.cli.timelimit import LimitedCommand
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.pipeline.context import Keep

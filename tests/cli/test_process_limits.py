@@ -1,4 +1,4 @@
-"""The limit of processor time: it ends a command, its workers and its git, and leaves everything as it was."""
+"""The limits of processor time and memory end a command, its workers and its git, and leave everything as it was."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from small import job, surroundings
 from folders import put
 from gitrepo import commit, needs_git
 from trainc.cli import Stopped
+from trainc.cli.limits import MEMORY, PER_POLICY, SECONDS_PER_ITEM, Limits
 from trainc.cli.root import trainc
-from trainc.cli.timelimit import PER_ITEM, PER_POLICY, TimeLimit
 from trainc.project.git import odd_folders
 
 SLOW = f"  trainer: {{{', '.join(f'a{number}: 1' for number in range(60_000))}}}\n"
@@ -67,6 +67,19 @@ def test_a_command_ends_at_the_limit(slow: Path, args: tuple[str, ...]) -> None:
     assert {path.name for path in slow.iterdir()} == {"jobs", "runtimes", "trainc.yaml"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count less as data")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_command_ends_at_the_limit_of_memory(repository: Path, workers: str) -> None:
+    """Each position is kept with its path: a kilobyte for two bytes of text."""
+    deep = f'{{"a": {"[" * 97}1{",1" * 400_000}{"]" * 97}}}'
+    put(repository, "jobs/a/deep.json", deep)
+    code = "import trainc.cli.limits as limits; limits.MEMORY = 300 << 20; import trainc.cli; trainc.cli.main()"
+    command = [sys.executable, "-c", code, "validate", "-j", workers]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "trainc: error: Cannot allocate memory\n"
+
+
 @needs_git
 def test_git_has_the_limit_too(repository: Path, tmp_path: Path) -> None:
     commit(repository)
@@ -91,7 +104,7 @@ def test_a_check_fails_without_the_answer_of_git(
 
 def test_the_limit_holds_where_the_stack_is_full() -> None:
     """Who expects that of a deep value would go on without a limit."""
-    ended, limit = list[str](), TimeLimit()
+    ended, limit = list[str](), Limits()
     limit.seconds = 2
 
     def deeper() -> None:
@@ -134,15 +147,18 @@ def test_a_wrong_limit(repository: Path, seconds: str) -> None:
 def test_files_jobs_and_policies_add_to_the_limit(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three jobs and a runtime are read, and three jobs compiled; then also a policy, which is tried on each."""
     set_to: list[int] = []
+    memory: list[int] = []
+    lists = {resource.RLIMIT_CPU: set_to, resource.RLIMIT_DATA: memory}
     monkeypatch.setenv("TRAINC_CPU_SECONDS", "1000")
-    monkeypatch.setattr("trainc.cli.timelimit.PER_ITEM", 100)
-    monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: set_to.append(limits[0]))
+    monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: lists[which].append(limits[0]))
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=TimeLimit()).exit_code == 0
+    assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=Limits()).exit_code == 0
     assert set_to == [1000, 1400, 1700]
+    assert [each - MEMORY for each in memory] == [0, 4 << 18, 7 << 18]
     assert CliRunner().invoke(trainc, ["render", "--no-cache"]).exit_code == 0
     assert len(set_to) == 3, "without the object of main() there is none"
     put(repository, "policies/p.yaml", POLICY)
-    assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=TimeLimit()).exit_code == 0
+    assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=Limits()).exit_code == 0
     assert set_to[3:] == [1000, 1500, 1860]
-    assert (PER_ITEM, PER_POLICY) == (0.05, 0.2)
+    assert (SECONDS_PER_ITEM, PER_POLICY) == (0.05, 0.2)

@@ -1,6 +1,6 @@
-"""The time limit of commands that read files of other people, such as in pull requests: processor time.
+"""The limits of commands that read files of other people, such as in pull requests: processor time, and memory.
 
-Other programs do not use it up. The kernel counts it for each process: worker processes and git inherit the limit.
+The kernel counts both for each process, so other programs do not use them up. Worker processes and git inherit them.
 """
 
 from __future__ import annotations
@@ -18,26 +18,36 @@ from trainc.cli import Stopped
 from trainc.cli.command import ENVIRONMENT, Command, echo_line
 
 VARIABLE: Final = "TRAINC_CPU_SECONDS"
-"""The environment variable with another limit, in seconds; 0 means none."""
+"""The environment variable with another limit of time, in seconds; 0 means no limits."""
 
 SECONDS: Final = 60
-"""The limit without the variable, and without what items add."""
+"""The limit of time without the variable, and without what items add."""
 
-PER_ITEM: Final = 0.05
-"""What each file that is read, and each job that is compiled, adds to the limit: ten times what one takes."""
+MEMORY: Final = 8 << 30
+"""The most bytes of memory without what items add. Positions in deep documents take 500 times the size of the text."""
+
+SECONDS_PER_ITEM: Final = 0.05
+"""What each file that is read, and each job that is compiled, adds to the limit of time: ten times what one takes."""
+
+MEMORY_PER_ITEM: Final = 1 << 18
+"""What each of them adds to that of memory: a job is both, and takes 150 KB."""
 
 PER_POLICY: Final = 0.2
 """The items that each bound policy counts as for each job, whose objects it is tried on: a rich one takes 1 ms."""
 
 
-class TimeLimit:
-    """The limit of this process, in seconds of processor time; none before ``start``, and none on Windows."""
+class Limits:
+    """The limits of this process; none before ``start``, and none on Windows."""
 
     def __init__(self) -> None:
         self.seconds = inf
+        self.memory: float = MEMORY
 
     def start(self) -> None:
-        """Stop this process at the limit, unless somebody has set one. Raises UsageError for a wrong variable."""
+        """Stop this process at the limits, unless somebody has set one of time.
+
+        Raises UsageError for a wrong variable.
+        """
         text = os.environ.get(VARIABLE, str(SECONDS))
         if not (text.isascii() and text.isdigit()):
             raise click.UsageError(f"{VARIABLE} is a number of seconds, such as {SECONDS}, or 0 for no limit: {text!r}")
@@ -47,17 +57,16 @@ class TimeLimit:
 
         if resource.getrlimit(resource.RLIMIT_CPU)[0] == resource.RLIM_INFINITY:
             signal.signal(signal.SIGXCPU, self._stop)
-            self.seconds = 0
-            self.add(int(text))
+            self.seconds = int(text)
+            self.add(0)
 
-    def add(self, seconds: float) -> None:
-        """Allow more time."""
+    def add(self, items: float) -> None:
+        """Allow more, for items that are read or compiled."""
         if self.seconds < inf:
-            import resource
-
-            self.seconds += seconds
-            most = resource.RLIM_INFINITY if self.seconds == inf else ceil(self.seconds)
-            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+            self.seconds += items * SECONDS_PER_ITEM
+            self.memory += items * MEMORY_PER_ITEM
+            _limit("RLIMIT_CPU", self.seconds)
+            _limit("RLIMIT_DATA", self.memory)
 
     def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
         end = Stopped(ENVIRONMENT)
@@ -71,6 +80,15 @@ class TimeLimit:
         raise end
 
 
+def _limit(name: str, most: float) -> None:
+    """Set the soft limit of a resource, at most to its hard limit."""
+    import resource
+
+    _, hard = resource.getrlimit(getattr(resource, name))
+    if hard == resource.RLIM_INFINITY:
+        resource.setrlimit(getattr(resource, name), (hard if most == inf else ceil(most), hard))
+
+
 def _names(frame: FrameType | None) -> Iterator[str]:
     """Yield the names of the files at which functions work, the innermost one first."""
     from trainc.inputs.source import Document, Source
@@ -82,22 +100,22 @@ def _names(frame: FrameType | None) -> Iterator[str]:
         frame = frame.f_back
 
 
-def _of_run() -> TimeLimit | None:
+def _of_run() -> Limits | None:
     context = click.get_current_context(silent=True)
-    return None if context is None else context.find_object(TimeLimit)
+    return None if context is None else context.find_object(Limits)
 
 
 def allow(items: float) -> None:
-    """Allow the command that runs more time, for files to read or jobs to compile."""
-    if (limit := _of_run()) is not None:
-        limit.add(items * PER_ITEM)
+    """Allow the command that runs more time and memory, for files to read or jobs to compile."""
+    if (limits := _of_run()) is not None:
+        limits.add(items)
 
 
 class LimitedCommand(Command):
-    """A command with the time limit that ``main`` brings, so that no test or program that invokes it is stopped."""
+    """A command with the limits that ``main`` brings, so that no test or program that invokes it is stopped."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and return its exit status."""
-        if (limit := _of_run()) is not None:
-            limit.start()
+        if (limits := _of_run()) is not None:
+            limits.start()
         return super().invoke(ctx)
