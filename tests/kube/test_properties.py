@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from kube_cases import Values
+from msgspec.structs import replace
 
 from trainc.data import load_json
 from trainc.kube import gotypes
@@ -83,6 +84,17 @@ def test_writing_a_quantity_keeps_its_value(text: str) -> None:
     assert parse(written).canonical() == written
     assert parse(written) == parse(text)
     assert exact(parse(written)) == exact(parse(text))
+
+
+@given(st.integers(985, 1001), st.integers(0, 16), st.sampled_from((*SUFFIXES, *(f"e{n}" for n in range(-9, 30)))))
+def test_what_is_written_of_a_long_quantity_can_be_read(digits: int, decimals: int, suffix: str) -> None:
+    """A server writes what a client sent in another form, and reads that again."""
+    try:
+        quantity = parse(f"{'9' * digits}.{'9' * decimals}{suffix}")
+    except QuantityError:
+        assert digits + decimals + 2 > 1000
+        return
+    assert parse(replace(quantity, text="").canonical()).compare(quantity) == 0
 
 
 @given(st.text("0123456789.eEinumkKMGTPi+-x ", max_size=8))

@@ -157,7 +157,7 @@ def parse(text: str) -> Quantity:
     """Read a quantity as ParseQuantity does.
 
     Raises QuantityError with Go's message. Also raises it where Go needs much time and memory: for exponents beyond
-    1,000 with more digits than an int64 has, and for more than 1,000 digits.
+    1,000 with more digits than an int64 has, and for more than 1,000 digits, also in the canonical form.
     """
     scanned = _SCANNED.fullmatch(text)
     if not text or scanned is None:
@@ -167,7 +167,8 @@ def parse(text: str) -> Quantity:
     spelt = _Spelt(text, -1 if sign == "-" else 1, digits or "0", decimals, exponent, style)
     if (narrow := _narrow(spelt)) is not None:
         return narrow
-    if not zeros + digits + decimals or len(digits + decimals) > _MAX_SHIFT:
+    added = exponent % 3 if style is Format.DECIMAL_EXPONENT else 0  # zeros of the canonical form, with 3 times N
+    if not zeros + digits + decimals or len(digits + decimals) + added > _MAX_SHIFT:
         raise QuantityError(NUMBER_ERROR)
     return _widen(spelt)
 
