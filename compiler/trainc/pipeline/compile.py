@@ -195,7 +195,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         *_check_other_inputs(context, shared),
     ]
     rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
-    # Most findings in the sources of unused runtimes are not detected. Below jobs/, no comment may wait for a use.
+    # Most findings in the sources of unused runtimes are not detected. Below jobs/, no comment may come before its use.
     used = {job.runtime.source for job in jobs if job.runtime is not None}
     unused = frozenset(each.source for each in documents.runtimes if not each.source.name.startswith(JOBS)) - used
     final = context.report_rules.finish(of_inputs, rows, not_written, unused)

@@ -192,7 +192,9 @@ def compile_for(
     made = [build for _, build in builds.values()]
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
-        not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
+        not_compiled = [each.document.source for each in jobs_without_environment([build.excluded for build in made])]
+        if partly is not None:
+            not_compiled += [runtime.source for build in made for runtime in build.unused]
         found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
     found += rules.settle(standard.weakened if standard is not None else ())
     found += [finding for build in made for finding in build.input_findings]
@@ -285,7 +287,7 @@ def unused_everywhere(
     """Yield the findings on comments and companions that all builds have, each of which may use what another does not.
 
     Those in ``partly`` are left out, as a full run may use them, and those in ``not_compiled``, which have jobs that no
-    build has compiled.
+    build has compiled, or runtimes whose jobs may be elsewhere.
     """
     unseen = {source.name for source in (*(partly or ()), *not_compiled)}
     found = [{sort_key(finding): finding for finding in findings} for findings in builds]
