@@ -8,7 +8,7 @@ from typing import Final
 from trainc.admission.update import POD_TEMPLATE
 from trainc.basics.jsonvalues import Path, as_list, as_object, dotted, get
 from trainc.checks.created_pods import JOBSET_LABELS, added_annotations, replaced_placement
-from trainc.findings import Finding
+from trainc.findings import Finding, Severity
 from trainc.gitops.pods import replicated_jobs
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.model import Model, Object
@@ -64,13 +64,13 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def _resumed(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding for each Job that its template suspends: JobSet replaces this (constructJob), and starts it."""
+    """Yield a warning for each Job that its template suspends: JobSet replaces this (constructJob)."""
     for root, job in replicated_jobs(jobset.data):
         path = (*root, "template", "spec", "suspend")
         if get(jobset.data, *path) is True:
-            message = f"job {job.get('name')!r} is not suspended: JobSet starts and stops its Jobs with itself"
+            message = f"suspend has no effect on job {job.get('name')!r}: JobSet suspends and resumes all its Jobs"
             details = {"found": "suspend: true", "hint": "remove it: to stop the job, set spec.suspend of the TrainJob"}
-            yield report_at("TC803", model, jobset, path, message, severity=model.severity, **details)
+            yield report_at("TC803", model, jobset, path, message, severity=Severity.WARNING, **details)
 
 
 _WHAT: Final = {"labels": "label", "annotations": "annotation", "nodeSelector": "node selector"}
