@@ -137,7 +137,7 @@ def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
 
 
 def _misplaced_queues(model: Model, jobset: Object | None) -> Iterator[Finding]:
-    """Yield a warning for each name of a queue that Kueue does not read.
+    """Yield a warning for each name of a queue by which Kueue does not queue the job.
 
     It is in an annotation, in a misspelt label, or in a label of the runtime or of a replicated job and its pods.
     """
@@ -158,8 +158,8 @@ def _misplaced_queues(model: Model, jobset: Object | None) -> Iterator[Finding]:
                     continue
                 path = (*root, *kind, key)
                 document, path = source_of(model, owner, path) if isinstance(owner, Object) else (owner, path)
-                effect = f" of a {what}" if what else ": it does not queue the job"
-                message = f"Kueue does not read {str(kind[-1])[:-1]} {key}{effect}"
+                owned = f" of a {what}" if what else ""
+                message = f"Kueue does not queue the job by {str(kind[-1])[:-1]} {key}{owned}"
                 place = {"runtime": " in spec.template.metadata", "replicated job": " of the TrainJob"}.get(what, "")
                 hint = f"write it as the label {QUEUE_LABEL}{place}"
                 severity = Severity.WARNING
