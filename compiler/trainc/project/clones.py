@@ -29,7 +29,7 @@ _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may r
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Argo CD and Flux may read something else there, or nothing"
-_REWRITE = "let git write it: git rm -r --cached, git add and git commit"
+_REWRITE = "let git write it again: commit a change of a file in it, or beside it if it is empty"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 
 
