@@ -136,7 +136,7 @@ def test_no_limit(slow: Path) -> None:
         assert (done.returncode, done.stderr) == (1, "60,001 errors\n")
 
 
-@pytest.mark.parametrize("seconds", ["", "x", "-1", "1.5", "\u0663"])
+@pytest.mark.parametrize("seconds", ["", "x", "-1", "1.5", "\u0663", "9" * 10])
 def test_a_wrong_limit(repository: Path, seconds: str) -> None:
     done = run("validate", seconds=seconds)
     assert (done.returncode, done.stdout) == (2, "")

@@ -146,7 +146,7 @@ def _memory(model: Model, jobset: Object, path: Path, owner: JsonObject, shown: 
         if amount is not None and size is not None and size.is_zero():
             message = f"{shown} has no limit in {dotted(where)}: the kubelet takes 0 for no limit"
             hint = "write an amount, or leave it out"
-            yield report_at(MEMORY, model, jobset, (*path, *where), message, found="0", hint=hint)
+            yield report_at(MEMORY, model, jobset, (*path, *where), message, found=str(amount), hint=hint)
     for kind in ("limits", "requests"):
         amount = get(owner, "resources", kind, "memory")
         size = _quantity(amount)

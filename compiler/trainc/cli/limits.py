@@ -6,6 +6,7 @@ The kernel counts both for each process, so other programs do not use them up. W
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from math import ceil, inf
@@ -49,7 +50,7 @@ class Limits:
         Raises UsageError for a wrong variable.
         """
         text = os.environ.get(VARIABLE, str(SECONDS))
-        if not (text.isascii() and text.isdigit()):
+        if not re.fullmatch("[0-9]{1,9}", text):
             raise click.UsageError(f"{VARIABLE} is a number of seconds, such as {SECONDS}, or 0 for no limit: {text!r}")
         if int(text) == 0 or not hasattr(signal, "SIGXCPU"):
             return
@@ -81,7 +82,7 @@ class Limits:
 
 
 def _limit(name: str, most: float) -> None:
-    """Set the soft limit of a resource, at most to its hard limit."""
+    """Set the soft limit of a resource, unless somebody has set a hard one."""
     import resource
 
     _, hard = resource.getrlimit(getattr(resource, name))
