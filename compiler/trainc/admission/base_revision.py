@@ -55,8 +55,8 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     def of(cls, revision: Revision | None, environments: Iterable[str], now: Settings | None = None) -> Base:
         """Read the inputs of a revision; the objects emitted for environments are read on demand, by kind.
 
-        If several environments have an object, that of the first counts. With the settings that are used ``now``, each
-        TrainJob is also found by the other folders of jobs/ with its namespace in the cluster, to which it may move.
+        If several environments have an object, that of the first counts. ``now`` are the settings of this run: a
+        TrainJob is also found in the other folders of jobs/ with its namespace in the cluster, to which it may move.
         """
         if revision is None:
             return cls()

@@ -66,8 +66,8 @@ STORED_LIMIT: Final = 1_572_864
 def oversized(data: JsonObject) -> Fault | None:
     """Return the error of a ConfigMap with too large values, or of a JobSet that etcd cannot store, or None.
 
-    So is a JobSet that trainc could not read in out/, and compare, once it changes: without an upstream text. The path
-    leads to what is largest. Values of binaryData count decoded.
+    A JobSet that trainc could not read again in out/, to compare it with a change, is an error, too; it has no upstream
+    text. The path leads to what is largest. Values of binaryData count decoded.
     """
     kind = data.get("kind")
     size = len(msgspec.json.encode(data)) if kind == "JobSet" else 0

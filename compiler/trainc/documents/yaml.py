@@ -381,7 +381,7 @@ class _Reader:
             )
             spelling = "<nil>" if raw is None else f"{raw:#x}"
             self.unusable -= 1
-            shown = None if self.unusable else "<nil>" if value is None else _go_syntax(value)  # Go's is the outermost
+            shown = None if self.unusable else "<nil>" if value is None else _go_syntax(value)  # Go names the outer
             upstream = f"unsupported map key of type: {error}, key: {spelling}, value: {shown}"
             self.problem("TC004", message, None if shown is None else upstream)
 

@@ -41,7 +41,7 @@ Without that of the index, a hook of the same repository sees the index before '
 """
 
 _LONGEST: Final = 4096
-"""The longest path on Linux: no file below is read, and a few objects of git may be thousands of nested folders."""
+"""The longest path on Linux. Folders below cannot be checked out, and a few objects may be thousands of them."""
 
 _NO_CONTENT: Final = "fetch the content of the revision first: this clone is partial, or damaged"
 
