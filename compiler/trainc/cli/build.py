@@ -152,8 +152,7 @@ def _compile(
     allow(len(loaded.documents))
     build = run(loaded, replace(options, crds=crds.sources))
     others_exist = len(as_object(options.config.get("environments"))) > 1  # which may use what this one does not
-    beside = (runtime.source for runtime in build.unused)  # other files may have their jobs
-    unused = () if others_exist else unused_everywhere([build.unused_findings], platform.sources, beside)
+    unused = () if others_exist else unused_everywhere([build], platform.sources)
     rules = ReportRules.of_project(options.config)
     others = rules.settle((*findings, *read.named.findings, *platform.findings, *crds.findings))
     findings = tuple(sorted((*others, *build.findings, *unused), key=sort_key))

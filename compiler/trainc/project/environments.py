@@ -192,10 +192,8 @@ def compile_for(
     made = [build for _, build in builds.values()]
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
-        not_compiled = [each.document.source for each in jobs_without_environment([build.excluded for build in made])]
-        if partly is not None:
-            not_compiled += [runtime.source for build in made for runtime in build.unused]
-        found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
+        not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
+        found += unused_everywhere(made, partly, not_compiled)
     found += rules.settle(standard.weakened if standard is not None else ())
     found += [finding for build in made for finding in build.input_findings]
     found = list(cache.with_documents(found))
@@ -282,15 +280,16 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
 
 
 def unused_everywhere(
-    builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None, not_compiled: Iterable[Source] = ()
+    builds: Sequence[Build], partly: Iterable[Source] | None, not_compiled: Iterable[Source] = ()
 ) -> Iterator[Finding]:
     """Yield the findings on comments and companions that all builds have, each of which may use what another does not.
 
-    Those in ``partly`` are left out, as a full run may use them, and those in ``not_compiled``, which have jobs that no
-    build has compiled, or runtimes whose jobs may be elsewhere.
+    Those in ``partly``, or with a runtime that such a run does not use, are left out, as a full run may use them, and
+    those in ``not_compiled``, which have jobs that no build has compiled.
     """
-    unseen = {source.name for source in (*(partly or ()), *not_compiled)}
-    found = [{sort_key(finding): finding for finding in findings} for findings in builds]
+    idle = () if partly is None else (runtime.source for build in builds for runtime in build.unused)
+    unseen = {source.name for source in (*(partly or ()), *idle, *not_compiled)}
+    found = [{sort_key(finding): finding for finding in build.unused_findings} for build in builds]
     for key, finding in found[0].items() if found else ():
         if finding.document.source.name not in unseen and all(key in others for others in found):
             yield finding
