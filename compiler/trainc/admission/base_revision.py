@@ -50,23 +50,18 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
     file: Callable[[str], Packed | None] = lambda name: None
     unrendered: bool = False
+    current: Settings = msgspec.field(default_factory=Settings)
 
     @classmethod
-    def of(cls, revision: Revision | None, environments: Iterable[str], now: Settings | None = None) -> Base:
+    def of(cls, revision: Revision | None, environments: Iterable[str], current: Settings | None = None) -> Base:
         """Read the inputs of a revision; the objects emitted for environments are read on demand, by kind.
 
-        If several environments have an object, that of the first counts. ``now`` are the settings of this run: a
-        TrainJob is also found in the other folders of jobs/ with its namespace in the cluster, to which it may move.
+        If several environments have an object, that of the first counts. ``current`` are the settings of this run.
         """
         if revision is None:
             return cls()
         documents, findings = documents_of(revision)
         inputs = {identify(document.data): document for document in documents}
-        now = now or Settings()
-        for (group, kind, home, name), document in tuple(inputs.items()) if now.namespaces else ():
-            if kind == TRAINJOB and now.takes(home, name):
-                for other in now.sharing(home):
-                    inputs.setdefault((group, kind, other, name), document)
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind, others=(): tuple(_emitted(revision, name, kind) for name in (*names, *others)))
@@ -76,7 +71,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
         def file(name: str) -> Packed | None:  # few runs need all names
             return _by_name(revision).get(name)
 
-        return cls(revision.name, inputs, findings, of_kind, settings, file, unrendered)
+        return cls(revision.name, inputs, findings, of_kind, settings, file, unrendered, current or Settings())
 
     @property
     def is_given(self) -> bool:
@@ -86,9 +81,14 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the object in the inputs of the base revision, or None.
 
-        One beside a runtime may have its namespace only in out/.
+        A TrainJob may have moved from another folder of jobs/ with its namespace in the cluster. An object beside a
+        runtime may have its namespace only in out/.
         """
-        return self.inputs.get((group, kind, namespace, name)) or self.emitted(group, kind, namespace, name)
+        found = self.inputs.get((group, kind, namespace, name))
+        for home in sorted(self.current.sharing(namespace)) if found is None and kind == TRAINJOB else ():
+            if (group, kind, home, name) in self.inputs and self.current.takes(home, name):
+                found = self.inputs[group, kind, home, name]
+        return found or self.emitted(group, kind, namespace, name)
 
     def emitted(
         self, group: str, kind: str, namespace: str, name: str, others: tuple[str, ...] = ()
