@@ -162,3 +162,22 @@ def test_files_jobs_and_policies_add_to_the_limit(repository: Path, monkeypatch:
     assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=Limits()).exit_code == 0
     assert set_to[3:] == [1000, 1500, 1860]
     assert (SECONDS_PER_ITEM, PER_POLICY) == (0.05, 0.2)
+
+
+def test_jobs_add_to_the_limit_if_only_changed_files_are_rendered(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few files may have thousands of jobs."""
+    set_to: list[int] = []
+    monkeypatch.setenv("TRAINC_CACHE_DIR", os.fspath(tmp_path / "cache"))
+    monkeypatch.setenv("TRAINC_CPU_SECONDS", "1000")
+    put(repository, "jobs/a/one.yaml", job("one"))
+    assert CliRunner().invoke(trainc, ["render"]).exit_code == 0
+    put(repository, "jobs/a/one.yaml", job("one", extra="  suspend: true\n"))
+    monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_to.append(limits[0]))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("trainc.project.planning.plan_request", None)
+    done = CliRunner().invoke(trainc, ["render"], obj=Limits())
+    assert "1 changed" in done.output, done.output
+    assert [seconds for seconds in set_to if seconds < MEMORY] == [1000, 1100]

@@ -285,6 +285,8 @@ def test_an_ambiguous_name(tmp_path: Path) -> None:
         message, hint = refusal(tmp_path, name)
         assert message == f"revision {name!r} is ambiguous: several branches or tags have this name"
         assert hint == "pass the whole name of the branch or tag, such as refs/heads/main"
+    git(tmp_path, "commit", "--allow-empty", "-m", "another")
+    git(tmp_path, "update-ref", "refs/tags/HEAD", "HEAD~1")  # it never hides what is checked out
     for name in ("refs/heads/main", "heads/main", "HEAD"):
         assert read(tmp_path, name) == {}
 

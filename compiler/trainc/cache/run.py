@@ -251,14 +251,16 @@ class RunCache(Uncached):
             document.results = found
         return changed
 
-    def plan_changed(self, config: Config) -> Plan | None:
+    def plan_changed(self, config: Config, execute: Executor) -> Plan | None:
         """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes.
 
-        Raises Changed.
+        They may have thousands of jobs. Raises Changed.
         """
         platform = read_platform(self.root)
         inputs = merge([*(read_tree(self.root, name, self.read) for name in self.old.changed), platform])
-        outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=self)
+        outcome = compile_for(
+            inputs, config, config.environments, (), partly=platform.sources, cache=self, execute=execute
+        )
         if has_errors(outcome.findings) or not self._is_contained(outcome.jobs):
             return None
         scopes = [f"{OUT}/{name}/{job.namespace}/{job.name}" for name, jobs in outcome.jobs.items() for job in jobs]

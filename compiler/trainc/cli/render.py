@@ -134,15 +134,15 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
     config, findings = load_config(root)
     if has_errors(findings):
         return reporter.report(findings)
+    execute = executor_of(mode.workers, mode.ranks, quiet=reporter.quiet)
     if store is not None and last is not None and not mode.check:
         cache = RunCache(root, store, last)
-        plan, _ = with_cache(lambda cache: None if cache is None else cache.plan_changed(config), cache)
+        plan, _ = with_cache(lambda cache: None if cache is None else cache.plan_changed(config, execute), cache)
         if plan is not None and not set(last.changed).intersection(last.reported):
             apply(plan)
             cache.save_changes(plan)
             return _report_last(last, plan.change, mode)
     request = request_of(root, paths, config, environment)
-    execute = executor_of(mode.workers, mode.ranks, quiet=reporter.quiet)
     watch = reading(quiet=reporter.quiet)
     planned, used_cache = with_cache(
         lambda cache: plan_request(request, findings, reporter.fails, cache, execute, watch=watch),

@@ -193,7 +193,8 @@ def commit_of(root: Path, revision: str) -> str:
         if b"safe.directory" in errors:  # as in a container with the checkout of another user
             hint = "if you trust its owner: git config --global --add safe.directory FOLDER"
         raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
-    if found.returncode == 0 and b"is ambiguous" in found.stderr and commit != revision:
+    is_ambiguous = b"is ambiguous" in found.stderr and revision not in (commit, "HEAD")  # for git, that is never a tag
+    if found.returncode == 0 and is_ambiguous:
         hint = "pass the whole name of the branch or tag, such as refs/heads/main"
         raise RevisionError(f"revision {revision!r} is ambiguous: several branches or tags have this name", hint)
     if found.returncode == 0:
