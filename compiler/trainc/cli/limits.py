@@ -10,6 +10,7 @@ import re
 import signal
 from collections.abc import Iterator
 from math import ceil, inf
+from time import process_time
 from types import FrameType
 from typing import Any, Final, NoReturn
 
@@ -23,6 +24,9 @@ VARIABLE: Final = "TRAINC_CPU_SECONDS"
 
 SECONDS: Final = 60
 """The limit of time without the variable, and without what items add."""
+
+SECONDS_TO_END: Final = 10
+"""The time that a stopped command has to clean up."""
 
 MEMORY: Final = 8 << 30
 """The most bytes of memory without what items add. Positions in deep documents take 500 times the size of the text."""
@@ -72,11 +76,13 @@ class Limits:
     def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
         end = Stopped(ENVIRONMENT)
         try:
-            signal.signal(number, signal.SIG_IGN)  # the kernel sends it each second from now on
+            # Python goes on after one in a finalizer: the kernel ends what does.
+            _limit("RLIMIT_CPU", process_time() + SECONDS_TO_END)
+            signal.signal(number, signal.SIG_DFL)
             where = next((f" at {name}" for name in _names(frame)), "")
             echo_line(f"trainc: error: stopped after {ceil(self.seconds)} seconds of processor time{where}", err=True)
             echo_line(f"Hint: make the file smaller or simpler; {VARIABLE} sets another limit.", err=True)
-        except RecursionError:  # somebody may expect that of a deep value, and go on
+        except (OSError, RuntimeError):  # no place for a message, or a full stack: who expects one would go on
             pass
         raise end
 
