@@ -80,6 +80,14 @@ def test_a_command_ends_at_the_limit_of_memory(repository: Path, workers: str) -
     assert done.stderr == "trainc: error: Cannot allocate memory\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count less as data")
+def test_the_message_is_written_where_no_memory_is_left(repository: Path) -> None:
+    code = "import trainc.cli.limits as limits; limits.MEMORY = 1 << 20; import trainc.cli; trainc.cli.main()"
+    command = [sys.executable, "-c", code, "validate"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "trainc: error: Cannot allocate memory\n")
+
+
 @needs_git
 def test_git_has_the_limit_too(repository: Path, tmp_path: Path) -> None:
     commit(repository)

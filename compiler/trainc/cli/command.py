@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
+from math import inf
 from typing import Any, BinaryIO, Final, TextIO
 
 import click
@@ -65,7 +66,10 @@ def failure(error: Exception, *, verbose: bool) -> int:
     exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
     if isinstance(error, MemoryError):
-        error.__traceback__ = None  # it holds what filled the memory
+        from trainc.cli.limits import allow
+
+        error.__traceback__ = error.__context__ = None  # they hold what filled the memory
+        allow(inf)  # the message may need some
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     if isinstance(error, ImportError) and (error.path or "").endswith(_LIBRARIES):
         error = OSError(None, f"cannot be loaded: {error}", error.path)
