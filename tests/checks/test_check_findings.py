@@ -249,7 +249,7 @@ def test_whatever_a_template_says_is_told_in_its_file() -> None:
         assert not [f for f in build.findings if f.code == "TC902"]
         found = [f for f in build.findings if "TC802" < f.code < "TC820"]  # what a server refuses
         assert {f.file for f in found} <= {"rt.yaml"}
-        assert all(f.upstream for f in found)
+        assert all(f.upstream or "CAP_" in f.message for f in found)  # those a server accepts
         told += bool(found)
     assert told > len(specs) * 2 / 3
 

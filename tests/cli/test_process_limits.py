@@ -49,7 +49,7 @@ Hint: make the file smaller or simpler; TRAINC_CPU_SECONDS sets another limit.
 def run(
     *args: str, seconds: str = "1", before: Callable[[], None] | None = None, path: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    environment = surroundings(TRAINC_CPU_SECONDS=seconds, PATH=f"{path}{os.environ['PATH']}")
+    environment = surroundings(CI="", TRAINC_CPU_SECONDS=seconds, PATH=f"{path}{os.environ['PATH']}")
     command = [sys.executable, "-m", "trainc", *args]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, preexec_fn=before)
 
@@ -75,7 +75,7 @@ def test_a_command_ends_at_the_limit_of_memory(repository: Path, workers: str) -
     put(repository, "jobs/a/deep.json", deep)
     code = "import trainc.cli.limits as limits; limits.MEMORY = 300 << 20; import trainc.cli; trainc.cli.main()"
     command = [sys.executable, "-c", code, "validate", "-j", workers]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings())
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings(CI=""))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "trainc: error: Cannot allocate memory\n"
 
@@ -84,7 +84,7 @@ def test_a_command_ends_at_the_limit_of_memory(repository: Path, workers: str) -
 def test_the_message_is_written_where_no_memory_is_left(repository: Path) -> None:
     code = "import trainc.cli.limits as limits; limits.MEMORY = 1 << 20; import trainc.cli; trainc.cli.main()"
     command = [sys.executable, "-c", code, "validate"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings())
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings(CI=""))
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "trainc: error: Cannot allocate memory\n")
 
 
