@@ -98,7 +98,6 @@ def _ranks() -> Ranks:
     from trainc.parallel.mpi import MISSING, Ranks
 
     allow(inf)  # ranks do not know how many jobs they get
-
     for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that cleans up would wait for the others
         if (number := getattr(signal, name, None)) is not None:
             signal.signal(number, signal.SIG_DFL)

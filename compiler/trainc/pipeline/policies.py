@@ -25,7 +25,7 @@ from trainc.pipeline.update_rules import kept_by_others
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.schema.kinds import BUILT_IN, Registry, all_kinds, split_version
-from trainc.upstream import COSCHEDULING_API, VOLCANO_API
+from trainc.upstream import COSCHEDULING_API, SERVER_FIELDS, VOLCANO_API
 
 if TYPE_CHECKING:
     from trainc.admission.policy import Decision, PolicySet, Request
@@ -66,12 +66,7 @@ _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels", "namespaceObject.meta
 
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
-_SYSTEM_FIELDS: Final = frozenset(
-    (
-        *("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"),
-        *("generation", "managedFields", "resourceVersion"),
-    )
-)
+_SYSTEM_FIELDS: Final = frozenset(SERVER_FIELDS) - {"ownerReferences"}  # which a server takes from the author
 
 _GENERATED: Final[Mapping[tuple[str, str], str]] = {
     (COSCHEDULING_API, "PodGroup"): "podgroups",
