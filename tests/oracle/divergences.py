@@ -119,6 +119,20 @@ API_SERVER = (
         ),
     ),
     Divergence(
+        "webhook-of-pods",
+        "pods",
+        r"seen/Pod/spec\.affinity\.pod(Anti)?Affinity(\.requiredDuringSchedulingIgnoredDuringExecution)?",
+        "the affinities for exclusive placement, which JobSet's webhook for pods adds; the oracle does not run it",
+        lambda difference: "exclusive-topology" in json.dumps(difference.result),
+    ),
+    Divergence(
+        "resumed-jobs",
+        "pods",
+        "accepted",
+        "invalid values of JobSet's own labels, which it replaces in new Jobs, but not in those that it resumes",
+        _all_texts("ours", r"labels\.jobset\.sigs\.k8s\.io/"),
+    ),
+    Divergence(
         "image-volumes",
         "pods",
         r"(stored|seen)/(Job|Pod)/spec(\.template\.spec)?\.(volumes|containers\.\[\]\.volumeMounts)\b.*",
@@ -140,7 +154,16 @@ API_SERVER = (
         "pods",
         "refused",
         "pods for Windows are not checked",
-        _all_texts("upstream", r"\.windowsOptions\b|if pod contains any hostProcess containers"),
+        lambda difference: (
+            "hostProcess" in json.dumps(difference.result) or _all_texts("upstream", r"\.windowsOptions\b")(difference)
+        ),
+    ),
+    Divergence(
+        "annotations-of-pods",
+        "pods",
+        "refused",
+        "old annotations of pods for seccomp, and that of mirror pods, are not checked",
+        _all_texts("upstream", r"seccomp\.security\.alpha\.kubernetes\.io|kubernetes\.io/config\.mirror"),
     ),
     Divergence(
         "file-name",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from oracle.generator.jobsets import jobset_fields
 from oracle.generator.rng import Rng
-from oracle.generator.values import Map
+from oracle.generator.values import Context, Map
 from trainc.data import load_json
 
 NAMES = ("a", "b", "node", "v", "v2")
@@ -34,6 +35,33 @@ NUMBERS = (0, 1, 2, 5, 80, 255, 256, 600, 8080, 65535, 65536, -1, 100001, 214748
 QUANTITIES = ("1", "0", "1Gi", "500m", "0.5m", "-1", "2Mi", "1.5", "3000000000000000000000", "1e3", 2, "1u")
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi", "ephemeral-storage", "foo", "storage")
 LABELS = ("a", "jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-completion-index")
+OF_CONTROLLERS = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "alpha.jobset.sigs.k8s.io/namespaced-job",
+    "alpha.jobset.sigs.k8s.io/node-selector",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/cronjob-scheduled-timestamp",
+    "batch.kubernetes.io/job-completion-index",
+    "batch.kubernetes.io/job-index-failure-count",
+    "batch.kubernetes.io/job-index-ignored-failure-count",
+    "batch.kubernetes.io/job-name",
+    "batch.kubernetes.io/job-tracking",
+    "container.apparmor.security.beta.kubernetes.io/node",
+    "controller-uid",
+    "job-name",
+    "jobset.sigs.k8s.io/coordinator",
+    "jobset.sigs.k8s.io/group-name",
+    "jobset.sigs.k8s.io/job-index",
+    "jobset.sigs.k8s.io/jobset-name",
+    "jobset.sigs.k8s.io/priority",
+    "jobset.sigs.k8s.io/replicatedjob-name",
+    "jobset.sigs.k8s.io/restart-attempt",
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kubernetes.io/config.mirror",
+    "seccomp.security.alpha.kubernetes.io/pod",
+    "scheduler.alpha.kubernetes.io/critical-pod",
+)
+"""Labels and annotations that controllers and the API server set or read."""
 PULL, POLICIES = ("Always", "IfNotPresent", "Never"), ("Honor", "Ignore")
 ENUMS: dict[str, tuple[Any, ...]] = {
     "accessModes": ("ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod", "Foo"),
@@ -98,7 +126,7 @@ USUAL = frozenset((
 NEVER = frozenset(
     ("containers", "creationTimestamp", "ephemeralContainers", "managedFields", "ownerReferences", "status")
 )
-JOB = frozenset(("template", "selector", "manualSelector", "parallelism", "completions"))
+JOB = frozenset(("template",))
 
 
 def of_type(rng: Rng, kind: str, name: str, depth: int = 0) -> Any:
@@ -153,6 +181,10 @@ def job_and_runtime(rng: Rng) -> list[Map]:
     count = 1 + rng.chance(15)
     jobs = [_replicated(rng, ("node", "more")[index], mutated=index == count - 1) for index in range(count)]
     spec: Map = {"replicatedJobs": jobs}
+    if rng.chance(15):
+        spec |= jobset_fields(Context(rng), jobs)
+    if rng.chance(10):
+        jobs[-1] |= {"groupName": rng.pick(("default", "g", "A b", "")), "replicas": rng.pick((0, 1, 2))}
     if rng.chance(5):
         templates = [{"metadata": {"name": "v3", **metadata(rng, name=False)}, "spec": claim_spec(rng)}]
         spec["volumeClaimPolicies"] = [{"templates": templates}]
@@ -180,7 +212,7 @@ def _replicated(rng: Rng, name: str, *, mutated: bool) -> Map:
         template["metadata"] = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
     if mutated and rng.chance(50):
         pod["volumes"] = [{"name": "v", "emptyDir": {}}, {"name": "v2", "persistentVolumeClaim": {"claimName": "x"}}]
-    for _ in range(rng.pick((1, 1, 2)) if mutated else 0):
+    for _ in range(rng.pick((1, 1, 2, 2, 3, 5)) if mutated else 0):
         _mutate(rng, template, pod)
     return {"name": name, "template": template}
 
@@ -208,6 +240,8 @@ def _mutate(rng: Rng, template: Map, pod: Map) -> None:
         owner = rng.pick((template, template["spec"]["template"], template["spec"]["template"]))
         key = rng.pick(("labels", "annotations", "finalizers"))
         value = of_type(rng, "[]string" if key == "finalizers" else "{}string", key, 2)
+        if key != "finalizers" and rng.chance(60):
+            value = {rng.pick(OF_CONTROLLERS): rng.pick(("a", "0", "1", "true", "runtime/default", "job-node-0"))}
         old = owner.setdefault("metadata", {})
         old[key] = value if key == "finalizers" else {**old.get(key, {}), **value}
 
