@@ -112,10 +112,12 @@ API_SERVER = (
         "plugins-and-kubelet",
         "pods",
         "accepted",
-        "what the admission plugins Priority and RuntimeClass, and the kubelet refuse; the oracle does not run them",
+        "what the admission plugins Priority and RuntimeClass, the kubelet, and JobSet when it resumes a Job refuse;"
+        " the oracle runs none of them",
         _all_texts(
             "ours",
-            r"must not be set without (priority|runtime)ClassName|workingDir: must be an absolute path|runAsNonRoot",
+            r"must not be set without (priority|runtime)ClassName|workingDir: must be an absolute path|runAsNonRoot"
+            r"|labels\.jobset\.sigs\.k8s\.io/",
         ),
     ),
     Divergence(
@@ -124,13 +126,6 @@ API_SERVER = (
         r"seen/Pod/spec\.affinity\.pod(Anti)?Affinity(\.requiredDuringSchedulingIgnoredDuringExecution)?",
         "the affinities for exclusive placement, which JobSet's webhook for pods adds; the oracle does not run it",
         lambda difference: "exclusive-topology" in json.dumps(difference.result),
-    ),
-    Divergence(
-        "resumed-jobs",
-        "pods",
-        "accepted",
-        "invalid values of JobSet's own labels, which it replaces in new Jobs, but not in those that it resumes",
-        _all_texts("ours", r"labels\.jobset\.sigs\.k8s\.io/"),
     ),
     Divergence(
         "image-volumes",
