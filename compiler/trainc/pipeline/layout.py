@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
 
 def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a job, one per object: the path from the root of the repository, and the bytes."""
+    """Yield the files of a job, one per object: the path from the root of the repository, and the bytes.
+
+    That of the JobSet counts them. Otherwise, Argo CD may not see that one is removed (manifest-generate-paths): git
+    lists a removed file that resembles a new one anywhere by the new path only.
+    """
     folder = f"out/{options.environment}/{job.namespace}/{job.name}"
-    lines = header(job, options)
+    lines, count = header(job, options), len(job.objects)
     for name, obj in zip(file_names(job.objects), job.objects, strict=True):
-        yield f"{folder}/{name}", emit_file(obj.data, lines)
+        more = (f"One of {count} files of this job.",) if obj.kind == "JobSet" and count > 1 else ()
+        yield f"{folder}/{name}", emit_file(obj.data, (*lines, *more))
 
 
 def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]:
