@@ -65,7 +65,8 @@ def failure(error: Exception, *, verbose: bool) -> int:
     An OSError comes from the environment, and so does a lack of memory, or a library that does not load; any other
     exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
-    if isinstance(error, MemoryError):
+    # Python 3.11 raises a SystemError without a cause where it has no memory for a frame.
+    if isinstance(error, MemoryError) or (isinstance(error, SystemError) and str(error) == _NO_FRAME):
         from trainc.cli.limits import allow
 
         error.__traceback__ = error.__context__ = None  # they hold what filled the memory
@@ -96,6 +97,7 @@ def is_terminal(*streams: TextIO | None) -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
+_NO_FRAME: Final = "error return without exception set"
 OUTPUT = "<stdout>"
 INPUT: Final = "<stdin>"
 
