@@ -24,12 +24,11 @@ from trainc.gitops.pods import claim_templates, replicated_jobs
 from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, gated_fields, prepared_pod
-from trainc.upstream import JOBSET_API, JOBSET_LABEL
+from trainc.upstream import EXCLUSIVE, JOBSET_API, JOBSET_LABEL
 
 JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
 """The prefix of the labels that JobSet adds."""
 _UID: Final = f"{JOBSET_LABELS}jobset-uid"
-EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _NODES_OF_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"

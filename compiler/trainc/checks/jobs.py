@@ -32,7 +32,6 @@ from trainc.checks.controllers import check_controllers
 from trainc.checks.created_pods import (
     BY_SELECTOR,
     CONTROLLERS,
-    EXCLUSIVE,
     INDEX,
     JOB_NAMES,
     JOBSET_LABELS,
@@ -56,7 +55,7 @@ from trainc.kube.pods import APP_ARMOR
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
-from trainc.upstream import NODE
+from trainc.upstream import EXCLUSIVE, NODE
 
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000

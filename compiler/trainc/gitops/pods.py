@@ -13,6 +13,7 @@ from trainc.admission.base_revision import Identity, identify
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Object, Objects
+from trainc.upstream import EXCLUSIVE
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _IMAGES: Final[tuple[tuple[str, Path], ...]] = (
@@ -30,6 +31,8 @@ _NAMING: Final = {
 
 _JOBS: Final = ("spec", "replicatedJobs")
 _JOB: Final = ("spec", "template", "spec")
+_NAME_BEFORE_SUFFIX: Final = 58
+"""The most characters of a pod's name before the five random ones."""
 
 
 def replicated_jobs(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
@@ -157,11 +160,20 @@ def summarize(obj: Object) -> Summary:
 
 
 def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield the first Job of each replicated job, which meets another JobSet's if any does, the Service and claims."""
+    """Yield the first Job of each replicated job, which meets another JobSet's if any does, the Service and claims.
+
+    With exclusive placement, also the name of the first pod, without the random characters at its end: JobSet's webhook
+    for pods finds the leader of a Job by it, and admits no other pod of the Job if several pods have it.
+    """
     spec, name = as_object(jobset["spec"]), get(jobset, "metadata", "name")
     for job in objects(spec.get("replicatedJobs")):
         if job.get("replicas", 1) != 0:
-            yield "Job", f"{name}-{job.get('name')}-0"
+            first = f"{name}-{job.get('name')}-0"
+            yield "Job", first
+            owners = (jobset, job.get("template"), get(job, *POD_SPEC[:-1]))
+            if any(get(owner, "metadata", "annotations", EXCLUSIVE) is not None for owner in owners):
+                indexed = get(job, "template", "spec", "completionMode") == "Indexed"
+                yield "Pod", f"{first}-0" if indexed else f"{first}-"[:_NAME_BEFORE_SUFFIX].rpartition("-")[0]
     if get(spec, "network", "enableDNSHostnames") is not False:
         yield "Service", str(get(spec, "network", "subdomain") or name)
     for _, _, claim in claim_templates(jobset):
