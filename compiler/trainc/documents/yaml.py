@@ -46,6 +46,7 @@ from trainc.documents.problems import (
 from trainc.findings.display import ODD_EDGE
 from trainc.kube.fielderror import quote
 from trainc.kube.fieldorder import DATA_MAPS
+from trainc.kube.gojson import go_number
 
 _SCALAR_TAGS = {scalars.TAG_PREFIX + name: name for name in ("str", "int", "float", "bool", "null")}
 _COLLECTION_TAGS = frozenset((None, scalars.TAG_PREFIX + "map", scalars.TAG_PREFIX + "seq"))
@@ -188,7 +189,11 @@ class _Reader:
                 self.anchors[event.anchor] = _Anchor(value, 1)
             return value
         if kind is AliasEvent:
-            return self.alias(event)
+            repeated = self.alias(event)
+            if isinstance(repeated, float) and not math.isfinite(repeated):  # only keys may have such an anchor
+                self.not_finite(scalars.key_text(repeated), repeated)
+                return None
+            return repeated
         if len(self.path) >= MAX_DEPTH:
             self.refuse(event, "TC012", TOO_DEEP)
         if event.tag not in _COLLECTION_TAGS:
@@ -219,12 +224,14 @@ class _Reader:
     def unusual(self, text: str) -> Json:
         """Return the value of a plain scalar that JSON lacks, or that YAML readers interpret differently."""
         reading = scalars.kubernetes(text)
-        if not reading.finite:
-            name = "NaN" if text.lower() == ".nan" else "-Inf" if text[0] == "-" else "+Inf"
-            self.problem("TC004", f"JSON cannot represent {text}", f"json: unsupported value: {name}")
+        if isinstance(reading.raw, float) and not reading.finite:
+            self.not_finite(text, reading.raw)
             return None
         self.problems.append(scalars.ambiguous(tuple(self.path), text, reading))
         return reading.value
+
+    def not_finite(self, text: str, value: float) -> None:
+        self.problem("TC004", f"JSON cannot represent {text}", f"json: unsupported value: {go_number(value)}")
 
     def tagged(self, event: Any) -> scalars.Scalar:
         name = _SCALAR_TAGS.get(event.tag)
