@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,10 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from folders import put
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit
 from trainc.gitops.argocd import Tree, applicationset, health_checks, plugin_definition, projects
-from trainc.pipeline.layout import argocd_files, argocd_objects
+from trainc.inputs.options import Options
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.content import Job
+from trainc.pipeline.layout import argocd_files, argocd_objects, files
+from trainc.plugins.model import Object
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -115,6 +121,24 @@ def test_a_job_whose_file_moves_out_of_the_output_refreshes_the_application_of_i
     (changed,) = _git(tmp_path, "diff", "--name-only", "HEAD~..HEAD").splitlines()
     assert changed == "jobs/team-a/notes.txt"
     assert needed == "/"  # which every path is below, for Argo CD
+
+
+def test_a_job_whose_role_moves_out_of_the_output_refreshes_its_application(tmp_path: Path) -> None:
+    """Its Application looks at its folder only, so the file of the JobSet has to change, too."""
+    jobset, role = (Object({"kind": kind, "metadata": {"name": "one"}}) for kind in ("JobSet", "Role"))
+    document = Document(Source("jobs/team-a/one.yaml", b""), {})
+    _git(tmp_path, "init", "--quiet")
+    for objects in ((jobset, role), (jobset,)):
+        written = dict(files(Job("team-a", "one", document, objects=objects), Options(environment="prod")))
+        if len(objects) == 1:
+            written["jobs/team-a/notes.txt"] = (tmp_path / "out/prod/team-a/one/role-one.yaml").read_bytes()
+            shutil.rmtree(tmp_path / "out")
+        for name, data in written.items():
+            put(tmp_path, name, data)
+        _git(tmp_path, "add", ".")
+        _git(tmp_path, "commit", "--quiet", "--message", f"{len(objects)} files")
+    changed = _git(tmp_path, "diff", "--name-only", "HEAD~..HEAD").splitlines()
+    assert changed == ["jobs/team-a/notes.txt", "out/prod/team-a/one/jobset-one.yaml"]
 
 
 def _git(folder: Path, *command: str) -> str:

@@ -11,7 +11,7 @@ from test_created_pods import without
 
 from oracle import celrunner, serverforms
 from trainc.admission.companions import admit_object
-from trainc.basics.jsonvalues import Path, get
+from trainc.basics.jsonvalues import JsonObject, Path, get
 from trainc.checks.server_forms import server_form
 from trainc.findings import has_errors
 from trainc.inputs.source import Document, Source
@@ -44,6 +44,13 @@ def test_the_server_makes_the_same(given: dict[str, Any], expected: dict[str, An
         without(theirs, path)
     assert ours == theirs
     assert json.dumps(given) == before
+
+
+def test_a_pod_whose_requests_cannot_be_added_up() -> None:
+    containers = [{"name": cpu, "resources": {"requests": {"cpu": cpu}}} for cpu in ("1e999999", "1")]
+    spec = {"resources": {"limits": {"cpu": "1"}}, "containers": containers}
+    pod: JsonObject = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    assert server_form(pod).data == pod
 
 
 def test_what_only_a_cluster_knows() -> None:

@@ -22,6 +22,7 @@ from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.generated import JOB_UID
 from trainc.kube.gotypes import POD_SPEC, GoDecodeError, decode
 from trainc.kube.pods import default_job, default_pod, default_template, prepared_pod, with_rounded_resources
+from trainc.kube.quantity import QuantityError
 from trainc.schema import admit, resource
 from trainc.upstream import JOBSET_API, RBAC_GROUP, TRAINER_API
 
@@ -36,12 +37,12 @@ class ServerForm(NamedTuple):
 def server_form(data: JsonObject, *, created: bool = True) -> ServerForm:
     """Return an object as policies see it when it is ``created``, or else updated.
 
-    An object of another kind, or one that Go cannot decode, is unchanged.
+    An object of another kind, or one that Go cannot decode, or whose amounts it cannot add up, is unchanged.
     """
     form = _FORMS.get((str(data["apiVersion"]), str(data["kind"])))
     try:
         return form(data, created) if form is not None else ServerForm(data)
-    except GoDecodeError:
+    except (GoDecodeError, QuantityError):
         return ServerForm(data)
 
 

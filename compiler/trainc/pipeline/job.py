@@ -76,7 +76,7 @@ def compile_job(context: Context, document: Document) -> Job:
         path = ("spec", "runtimeRef") if get(document.data, *path) is None else path
         message = "the sum of the pods' resource requests has more than 1,000 digits"
         return replace(job, findings=(report("TC109", document, path, message, stage="build"),))
-    except (MemoryError, OSError, ImportError):  # of the machine, or the installation
+    except (MemoryError, SystemError, OSError, ImportError):  # of the machine, or the installation
         raise
     except Exception as error:  # noqa: BLE001 - a bug of trainc: the other jobs are still compiled, and tests fail
         message = f"{type(error).__name__}: {error}"
