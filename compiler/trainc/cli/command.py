@@ -65,12 +65,12 @@ def failure(error: Exception, *, verbose: bool) -> int:
     An OSError comes from the environment, and so does a lack of memory, or a library that does not load; any other
     exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
+    from trainc.cli.limits import allow
+
+    allow(inf)  # the message may need memory
     # Python 3.11 raises a SystemError without a cause where it has no memory for a frame.
     if isinstance(error, MemoryError) or (isinstance(error, SystemError) and str(error) == _NO_FRAME):
-        from trainc.cli.limits import allow
-
         error.__traceback__ = error.__context__ = None  # they hold what filled the memory
-        allow(inf)  # the message may need some
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     if isinstance(error, ImportError) and (error.path or "").endswith(_LIBRARIES):
         error = OSError(None, f"cannot be loaded: {error}", error.path)
