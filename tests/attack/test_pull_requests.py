@@ -259,18 +259,6 @@ def test_folders_so_deep_that_git_and_flux_take_too_long_are_an_error(target: st
     assert output.count("error[TC011]: more than 10 folders in each other: ") == 2, output
 
 
-@pytest.mark.parametrize("target", ["argocd", "flux"])
-@pytest.mark.parametrize("more", [0, 1])
-def test_so_many_files_that_git_and_flux_take_too_long_are_an_error(
-    more: int, target: str, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(root, {"jobs/a/.x/y": "", "jobs/a/z": "", "trainc.yaml": f"defaults: {{target: {target}}}"})
-    commit(root.parent)
-    monkeypatch.setattr("trainc.project.clones._MOST_WORK", 3**2 + 2**2 - more)
-    _, output = run("validate", "--base", "HEAD")
-    assert output.count("jobs/a/.x/y:1:1: error[TC011]: with this file, more files that trainc does not read") == more
-
-
 @pytest.mark.parametrize("more", [0, 1])
 def test_folders_of_which_argo_cd_cannot_send_the_paths_are_an_error(
     more: int, root: Path, monkeypatch: pytest.MonkeyPatch
@@ -283,6 +271,19 @@ def test_folders_of_which_argo_cd_cannot_send_the_paths_are_an_error(
     monkeypatch.setattr("trainc.project.clones._MOST", sum(len(each.encode()) for each in folders) - more)
     _, output = run("validate", "--base", "HEAD")
     assert output.count("error[TC011]: the paths of this and all other folders have more than ") == more, output
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_so_many_files_that_flux_takes_too_long_are_an_error(
+    more: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = ["jobs/a/.d/e/x", "jobs/a/README.md", "policies/tests/x.yaml", "out/prod/a/README.md"]
+    write(root, dict.fromkeys(others, "tests: []\n"))
+    commit(root.parent)
+    monkeypatch.setattr("trainc.project.clones._MOST_OTHERS", len(others) - more)
+    _, output = run("validate", "--base", "HEAD")
+    assert output.count(f"error[TC011]: one of more than {len(others) - 1} files that trainc does not read: ") == more
+    assert ("policies/tests/x.yaml:1:1: error[TC011]: " in output) == (more == 1), output
 
 
 @pytest.mark.parametrize("folder", ["", "deploy", f"{ROOT}/jobs/a"])

@@ -21,17 +21,17 @@ _DEEPEST = 10
 file in 1,700 takes minutes, and so do 10,000 files in 48. For files in 1,700 folders each, git takes longer than Argo
 CD lets it. In so few folders, no path is longer than Argo CD and Flux can read, since a name has at most 255 bytes.
 """
-_MOST_WORK = 500_000
-"""Flux takes up to 55 us times the square of the number of folders around a file, also an empty one: half a minute for
-5,000 in ten folders or 55,000 in three. Git stores hundreds of thousands of one content as a few objects.
-"""
 _MOST = 64 << 20
 """For an ApplicationSet, Argo CD sends the paths of all folders in one message of at most 100 MiB (GetGitDirectories in
 reposerver/repository).
 """
+_MOST_OTHERS = 10_000
+"""For each file in ten folders, Flux's checkout takes a millisecond of processor time, and as long again in the kernel.
+A million files may be a few objects of git.
+"""
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
-_TOO_MUCH = "with this file, more files that trainc does not read than Argo CD and Flux check out in time"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
+_OTHERS = "one of more than {:,} files that trainc does not read: Argo CD and Flux may take too long to check them out"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Argo CD and Flux may read something else there, or nothing"
 _REWRITE = "let git write it again: commit a change of a file in it, or beside it if it is empty"
@@ -72,9 +72,9 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
         if name.count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
-    others = {name: name.count("/") for name in index if not is_read(name) and not is_placed(name)}
-    if sum(depth**2 for depth in others.values()) > _MOST_WORK:
-        yield _about(max(others, key=lambda name: others[name]), _TOO_MUCH, "remove files from git")
+    others = sorted(name for name in index if not is_read(name) and not is_placed(name))
+    if len(others) > _MOST_OTHERS:
+        yield _about(others[_MOST_OTHERS], _OTHERS.format(_MOST_OTHERS), "move them to another repository")
     folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
