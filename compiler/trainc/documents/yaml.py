@@ -189,11 +189,7 @@ class _Reader:
                 self.anchors[event.anchor] = _Anchor(value, 1)
             return value
         if kind is AliasEvent:
-            repeated = self.alias(event)
-            if isinstance(repeated, float) and not math.isfinite(repeated):  # only keys may have such an anchor
-                self.not_finite(scalars.key_text(repeated), repeated)
-                return None
-            return repeated
+            return self.finite(self.alias(event))  # an anchor of a key may be infinite
         if len(self.path) >= MAX_DEPTH:
             self.refuse(event, "TC012", TOO_DEEP)
         if event.tag not in _COLLECTION_TAGS:
@@ -211,7 +207,7 @@ class _Reader:
     def scalar(self, event: Any) -> Json:
         text: str = event.value
         if not event.implicit[0]:
-            return text if event.tag is None else scalars.to_json(self.tagged(event))
+            return text if event.tag is None else self.finite(scalars.to_json(self.tagged(event)))
         if not text.isascii() and (odd := ODD_EDGE.search(text)):
             message = f"this U+{ord(odd[0]):04X} is a part of the text, and a # after it starts no comment"
             hint = "replace the character with a space, or write the text in double quotes"
@@ -224,14 +220,18 @@ class _Reader:
     def unusual(self, text: str) -> Json:
         """Return the value of a plain scalar that JSON lacks, or that YAML readers interpret differently."""
         reading = scalars.kubernetes(text)
-        if isinstance(reading.raw, float) and not reading.finite:
-            self.not_finite(text, reading.raw)
-            return None
+        if not reading.finite:
+            return self.finite(reading.raw)
         self.problems.append(scalars.ambiguous(tuple(self.path), text, reading))
         return reading.value
 
-    def not_finite(self, text: str, value: float) -> None:
-        self.problem("TC004", f"JSON cannot represent {text}", f"json: unsupported value: {go_number(value)}")
+    def finite(self, value: Json) -> Json:
+        """Return a value; for an infinite number or NaN, which only keys may be, report a problem and return null."""
+        if not isinstance(value, float) or math.isfinite(value):
+            return value
+        upstream = f"json: unsupported value: {go_number(value)}"
+        self.problem("TC004", f"JSON cannot represent {scalars.key_text(value)}", upstream)
+        return None
 
     def tagged(self, event: Any) -> scalars.Scalar:
         name = _SCALAR_TAGS.get(event.tag)
@@ -239,13 +239,9 @@ class _Reader:
             self.tag(event.tag)
             return str(event.value)
         try:
-            value = scalars.resolve_tagged(name, event.value)
+            return scalars.resolve_tagged(name, event.value)
         except ValueError as error:
             self.refuse(event, "TC004", f"the text does not fit its tag !!{name}", f"yaml: {error}")
-        if isinstance(value, float) and not math.isfinite(value):
-            self.problem("TC004", f"JSON cannot represent {event.value}")
-            return None
-        return value
 
     def tag(self, tag: str) -> None:
         shown = tag.replace(scalars.TAG_PREFIX, "!!", 1)
@@ -346,7 +342,7 @@ class _Reader:
             return
         upstream = None
         if type(first) is type(raw) and first == raw:
-            shown = f"{raw:g}" if isinstance(raw, float) else _go_syntax(raw)
+            shown = go_number(raw) if isinstance(raw, float) else _go_syntax(raw)
             line = event.start_mark.line + 1
             upstream = f"{CONVERTING}yaml: unmarshal errors:\n  line {line}: key {shown} already set in map"
         self.problems.append(duplicate_key(tuple(self.path), upstream))
