@@ -16,6 +16,8 @@ STYLES = {
     "double quotes, continued": 'rule: "object.a \\\n    == object.b"\n',
     "literal": "rule: |\n  object.a\n  == object.b\n",
     "literal, header": "rule: |2-  # why\n  object.a\n\n  == object.b\n",
+    "double quotes, anchor, comment, tag": 'rule: &a # \\xzz\n  !!str "object.a == object.b"\n',
+    "plain, hash behind a blank that is text": "rule: \u00a0#object.a == object.b\n",
     "folded": "rule: >-\n  object.a\n  == object.b\n",
 }
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"

@@ -42,6 +42,13 @@ def test_beside_the_indicator_of_a_text(indicator: str) -> None:
     assert ((first.line, second.line), findings) == ((2, 5), ())
 
 
+@pytest.mark.parametrize("value", ["b", '"b"', "|\n  b", "[b]"])
+def test_between_an_anchor_and_its_text(value: str) -> None:
+    text = f"a: &a # trainc: ignore TC411 only an example\n  {value}\n"
+    (comment,), findings = read(Source("a.yaml", text), comments)
+    assert (comment.line, findings) == (1, ())
+
+
 def test_an_unknown_field_of_a_runtime_silenced_leaves_the_other_checks() -> None:
     text = RUNTIME.replace("spec:\n  mlPolicy", "spec:\n  # trainc: ignore TC101 later\n  extra: 1\n  mlPolicy", 1)
     assert all(job.objects for job in with_runtime(2, text).jobs)

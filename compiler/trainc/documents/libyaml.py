@@ -44,7 +44,10 @@ _TAG_DIRECTIVE = lazy(r"(?:\A|(?<=[\n\r\u0085\u2028\u2029]))%TAG[ \t][^\n\r\u008
 _MOST_DIRECTIVES = 1000
 """The most characters of directives %TAG of a text: libyaml compares each with all before, and each tag has a text."""
 
-_BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
+_COMMENT: Final = "#[^\n\r\u0085\u2028\u2029]*+"
+_BARE_TAG = lazy(rf"(?:\s++|&\S*+|{_COMMENT})*+!(?:\s|\Z)")
+_BEFORE_TEXT = lazy(rf"(?:[ \t\n\r\u0085\u2028\u2029]++|[&!]\S*+|{_COMMENT})*+")
+"""What a scalar has before its text: an anchor and a tag, and comments behind them."""
 
 _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
@@ -344,8 +347,12 @@ _HASH = lazy(r"(?<!\S)#")
 """The begin of a comment, unless it is inside a scalar or another comment."""
 
 _REST = lazy("[^\n\r\u0085\u2028\u2029]*")
-_BLOCK_HEADER = lazy("(?:[&!]\\S*\\s+)*+[|>][-+0-9]*+[ \t]")
-"""The beginning of a block scalar, behind which a comment may be, with its anchor and tag."""
+
+
+def begin_of_text(scalar: Node, text: str) -> int:
+    """Return where the text of a scalar begins, with its quote or indicator."""
+    before = _BEFORE_TEXT.match(text, scalar.begin, scalar.end)
+    return before.end() if before else scalar.begin
 
 
 def may_have_comment(text: str, word: str) -> bool:
@@ -355,9 +362,9 @@ def may_have_comment(text: str, word: str) -> bool:
 
 def _content_of(scalar: Node, text: str) -> tuple[int, int]:
     """Return the part of a text in which a scalar has no comment."""
-    header = _BLOCK_HEADER.match(text, scalar.begin) if scalar.style in ("|", ">") else None
-    rest = _REST.match(text, header.end()) if header else None
-    return rest.end() if rest else scalar.begin, scalar.end
+    begin = begin_of_text(scalar, text)
+    header = _REST.match(text, begin) if scalar.style in ("|", ">") else None
+    return header.end() if header else begin, scalar.end
 
 
 def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Path, get
 from trainc.basics.memo import Once
-from trainc.basics.regex import lazy
 from trainc.documents.problems import Refused
 from trainc.inputs.source import Document, Mark, Source
 
@@ -109,8 +108,6 @@ def within(document: Document, path: Path, offset: int) -> Document:
 
 
 _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
-_BEFORE = lazy(r"(?:\s++|[&!]\S*+|#[^\n\r\u0085\u2028\u2029]*+)*+")
-"""What a node has before its text: an anchor and a tag, and comments behind them."""
 
 
 def unquoted(document: Document, path: Path) -> str | None:
@@ -209,8 +206,9 @@ def _offsets(lines: Lines, scalar: Node) -> array[int]:
 
 def _characters(text: str, scalar: Node) -> Iterator[int]:
     """Yield the offsets of the characters of a scalar without blanks; the first line of a block is the indicator's."""
-    before = _BEFORE.match(text, scalar.begin, scalar.end)
-    begin, style = before.end() if before else scalar.begin, scalar.style
+    from trainc.documents.libyaml import begin_of_text
+
+    begin, style = begin_of_text(scalar, text), scalar.style
     index, last = begin + bool(style), scalar.end - bool(style)
     if style in ("|", ">"):
         header = text.find("\n", begin, scalar.end)
