@@ -66,6 +66,25 @@ def test_images_are_named_once() -> None:
     assert any(len(summarize(one).images) > 1 for one in made())
 
 
+@pytest.mark.parametrize("owner", [(), ("template",), ("template", "spec", "template")])
+@pytest.mark.parametrize(
+    "name, mode, pod",
+    [
+        ("one", "Indexed", "one-a-0-0"),
+        ("one", "NonIndexed", "one-a-0"),
+        ("one-a-0-0-" + "x" * 48, "NonIndexed", "one-a-0-0"),  # Kubernetes shortens it
+    ],
+)
+def test_the_first_pod_of_exclusive_placement(name: str, mode: str, pod: str, owner: tuple[str, ...]) -> None:
+    job: JsonObject = {"name": "a", "template": {"spec": {"completionMode": mode}}}
+    data: JsonObject = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": name}}
+    data["spec"] = {"replicatedJobs": [job]}
+    where = (*(("spec", "replicatedJobs", 0) if owner else ()), *owner, "metadata", "annotations")
+    assert "Pod" not in dict(summarize(Object(data)).created)
+    created = summarize(Object(put(data, where, {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}))).created
+    assert dict(created)["Pod"] == pod
+
+
 CONTAINERS = st.lists(st.fixed_dictionaries({"image": st.sampled_from(("", "a", "b@c", None, 1))}), max_size=2)
 
 
