@@ -50,11 +50,12 @@ def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: 
     assert run("validate").exit_code == 2
 
 
+@pytest.mark.parametrize("error", [MemoryError(), SystemError("error return without exception set")])
 def test_a_job_for_which_there_is_no_memory_is_no_fault(
-    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    error: Exception, repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(job, "_compile", fail)
     result = run("render", "--no-cache")

@@ -27,6 +27,9 @@ INTERRUPTED: Final = 130
 _LIBRARIES: Final = tuple(EXTENSION_SUFFIXES)
 """The ends of the names of modules that are not in Python, such as .so."""
 
+_NO_FRAME: Final = "error return without exception set"
+"""The message of the SystemError that Python 3.11 raises where it has no memory for a frame."""
+
 
 class WrongValue(click.BadParameter):
     """A value of the command line that is wrong, and a hint, on lines of their own."""
@@ -68,7 +71,6 @@ def failure(error: Exception, *, verbose: bool) -> int:
     from trainc.cli.limits import allow
 
     allow(inf)  # the message may need memory
-    # Python 3.11 raises a SystemError without a cause where it has no memory for a frame.
     if isinstance(error, MemoryError) or (isinstance(error, SystemError) and str(error) == _NO_FRAME):
         error.__traceback__ = error.__context__ = None  # they hold what filled the memory
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
@@ -97,7 +99,6 @@ def is_terminal(*streams: TextIO | None) -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
-_NO_FRAME: Final = "error return without exception set"
 OUTPUT = "<stdout>"
 INPUT: Final = "<stdin>"
 
