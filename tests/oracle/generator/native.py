@@ -58,8 +58,8 @@ OF_CONTROLLERS = (
     "jobset.sigs.k8s.io/restart-attempt",
     "kubectl.kubernetes.io/last-applied-configuration",
     "kubernetes.io/config.mirror",
-    "seccomp.security.alpha.kubernetes.io/pod",
     "scheduler.alpha.kubernetes.io/critical-pod",
+    "seccomp.security.alpha.kubernetes.io/pod",
 )
 """Labels and annotations that controllers and the API server set or read."""
 PULL, POLICIES = ("Always", "IfNotPresent", "Never"), ("Honor", "Ignore")
@@ -184,7 +184,9 @@ def job_and_runtime(rng: Rng) -> list[Map]:
     if rng.chance(15):
         spec |= jobset_fields(Context(rng), jobs)
     if rng.chance(10):
-        jobs[-1] |= {"groupName": rng.pick(("default", "g", "A b", "")), "replicas": rng.pick((0, 1, 2))}
+        jobs[-1]["groupName"] = rng.pick(("default", "g", "A b", ""))
+    if count > 1 and rng.chance(50):
+        jobs[-1]["replicas"] = rng.pick((0, 2))  # a job of the TrainJob must have one
     if rng.chance(5):
         templates = [{"metadata": {"name": "v3", **metadata(rng, name=False)}, "spec": claim_spec(rng)}]
         spec["volumeClaimPolicies"] = [{"templates": templates}]
@@ -239,9 +241,10 @@ def _mutate(rng: Rng, template: Map, pod: Map) -> None:
     else:
         owner = rng.pick((template, template["spec"]["template"], template["spec"]["template"]))
         key = rng.pick(("labels", "annotations", "finalizers"))
-        value = of_type(rng, "[]string" if key == "finalizers" else "{}string", key, 2)
         if key != "finalizers" and rng.chance(60):
             value = {rng.pick(OF_CONTROLLERS): rng.pick(("a", "0", "1", "true", "runtime/default", "job-node-0"))}
+        else:
+            value = of_type(rng, "[]string" if key == "finalizers" else "{}string", key, 2)
         old = owner.setdefault("metadata", {})
         old[key] = value if key == "finalizers" else {**old.get(key, {}), **value}
 
