@@ -47,7 +47,7 @@ _MOST_DIRECTIVES = 1000
 _COMMENT: Final = "#[^\n\r\u0085\u2028\u2029]*+"
 _BARE_TAG = lazy(rf"(?:\s++|&\S*+|{_COMMENT})*+!(?:\s|\Z)")
 _BEFORE_TEXT = lazy(rf"(?:[ \t\n\r\u0085\u2028\u2029]++|[&!]\S*+|{_COMMENT})*+")
-"""What a scalar has before its text: an anchor and a tag, and comments behind them."""
+"""What a scalar has before its text: an anchor and a tag, and comments behind each."""
 
 _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
