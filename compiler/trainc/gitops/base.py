@@ -162,7 +162,7 @@ def labels_without_effect(document: Document, code: str, annotation: str) -> Ite
 # (hook/hook.go, sync_context.go); kustomize-controller internal/controller/kustomization_controller.go (apply) and
 # fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes) and resource.go (NeedHashSuffix,
 # PrevIds), and api/resmap (AsYaml); Argo CD commitserver/commit/hydratorhelper.go (writeManifests); fluxcd/cli-utils
-# pkg/object/objmetadata.go, whose names of Roles and RoleBindings have "__" for a colon.
+# pkg/object/objmetadata.go, whose names of Roles and RoleBindings have "__" for a colon (so ":_" for "_:").
 
 NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
@@ -229,9 +229,10 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
         for path in paths(template, root):
             if path[-1] == _TRACKED:
                 yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
-    if by_flux and "__" in str(get(data, "metadata", "name")):
-        taken = str(get(data, "metadata", "name")).replace("__", ":")
-        yield ("metadata", "name"), f"with __ in its name, Flux prunes {taken} in place of it"
+    name = str(get(data, "metadata", "name"))
+    if by_flux and (taken := name.replace(":", "__").replace("__", ":")) != name:
+        part = "__" if "__" in name else "_:"
+        yield ("metadata", "name"), f"with {part} in its name, Flux prunes {taken} in place of it"
     if (by_flux or settings.argocd.hydrator is not UNSET) and _ODD.search(text):
         yield from _spoilt(data, by_flux=by_flux)
 
