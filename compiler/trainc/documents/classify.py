@@ -30,6 +30,7 @@ CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 _NAME: Path = ("metadata", "name")
 _ONE_FILE = "remove one of the two; if two runtimes need the object, put it and both runtimes into one file"
+_BESIDE = "if jobs need it, put it into the file of their runtime in runtimes/"
 
 Key = tuple[str, str, str]
 """apiVersion/kind, namespace (empty where there is none) and name."""
@@ -92,7 +93,10 @@ def classify(documents: Iterable[Document], *, faithful: bool = False) -> tuple[
             and group_and_kind(document.data) not in SUPERSEDED
         ):
             message = f"{kind} below jobs/ is not compiled"
-            findings.append(report("TC007", document, ("kind",), message, found=str(kind), expected=TRAINJOB))
+            hint = _BESIDE if is_companion(document) else None
+            findings.append(
+                report("TC007", document, ("kind",), message, found=str(kind), expected=TRAINJOB, hint=hint)
+            )
             unused.add(key)
     cluster = {key: document for key, document in kept.items() if key not in unused}
     return Documents(tuple(jobs), tuple(runtimes), cluster), tuple(findings)
