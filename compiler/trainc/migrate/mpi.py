@@ -23,6 +23,7 @@ from trainc.migrate.jobs import (
 )
 from trainc.migrate.pods import OF_TRAINER, PodSet, literal, replicated_job
 from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
+from trainc.plugins.mpi.implementations import PRRTE
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
 _FIELD: Final = "mpiReplicaSpecs"
@@ -30,6 +31,8 @@ _ROLE: Final = "K_MPI_JOB_ROLE"
 _NO_GPUS: Final = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 _BY_RSH: Final = (("I_MPI_HYDRA_BOOTSTRAP", "rsh"), ("I_MPI_HYDRA_BOOTSTRAP_EXEC", "/etc/mpi/kubexec.sh"))
 _DISCOVERY: Final = "discover_hosts.sh"
+_OF_PRRTE: Final = {name for name, _ in PRRTE}
+"""Fix openmpi5-variables sets these unless the runtime does, and refuses them in a TrainJob."""
 _IMPLEMENTATIONS: Final = {"IntelMPI": "Intel", "Intel": "Intel", "MPICH": "MPICH"}
 _KUBECTL: Final = (
     "mpirun reaches the workers by kubectl exec, but the operator's init container that brings kubectl is not imported"
@@ -157,7 +160,8 @@ def _launcher(
     def environment() -> list[CommentedMap]:
         return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *added)]
 
-    in_job = [key for key in OF_TRAINER if not (as_worker and key in ("env", "resources"))]
+    in_runtime = ("env", "resources") if as_worker else ("env",) if own & _OF_PRRTE else ()
+    in_job = [key for key in OF_TRAINER if key not in in_runtime]
     pods = PodSet(
         name=LAUNCHER,
         job=job,

@@ -184,8 +184,10 @@ def _check_reserved(model: Model, policy: JsonObject) -> Iterator[Finding]:
         detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
         yield refused("TC401", model.job, path, invalid("spec.trainer.env", typed_env(model), detail), detail)
     elif (extended := _implementation(model, policy)) and (added := sorted(names & extended.reserved)):
-        by = "transport kubexec" if transport.by_kubexec(model) else "fix 'openmpi5-variables'"
-        yield report("TC401", model.job, path, f"must not have envs that {by} sets", found=" ".join(added))
+        by, hint = "transport kubexec", None
+        if not transport.by_kubexec(model):
+            by, hint = "fix 'openmpi5-variables'", "set it in env of job 'launcher' in the runtime, where it counts"
+        yield report("TC401", model.job, path, f"must not have envs that {by} sets", found=" ".join(added), hint=hint)
 
 
 # The known bugs.
