@@ -248,6 +248,9 @@ _NEXT_KEY = lazy(r"( *)(?:- |[\w./-]+:(?: |$)|---|\.\.\.)")
 _NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
 """A line such as ``numNodes:2``."""
 
+_TEMPLATE = lazy(r"\s*(?:- )?\{\{")
+"""How a line begins that Helm or Jinja fills in or leaves out."""
+
 
 def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]:
     """Return a message, the offset of the mistake in the text, the text there, and a hint."""
@@ -299,6 +302,8 @@ def _is_never_closed(text: str, bracket: int, line_start: int) -> bool:
 def _hint(problem: str, character: str, line: str, before: str) -> str | None:
     if character == "\t":
         return "indent with spaces, not with tabs"
+    if _TEMPLATE.match(line):
+        return "fill in templates before trainc reads them, such as with helm template"
     if character in ("@", "`", "%"):
         return f"quote a text that starts with {character}"
     if problem == "mapping values are not allowed in this context" and ": " in line.partition(": ")[2]:
