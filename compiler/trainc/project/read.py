@@ -230,7 +230,9 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
             return Inputs((), (about(found, _MISNAMED, found=found, hint=hint),))
         if found.count("/") in depths:
             return read(path, found)
-        return Inputs((), (about(found, "file at the wrong depth", found=found, expected=_PLACES[steps[0]]),))
+        elsewhere = f"keep files for other programs outside of {steps[0]}/" if found.count("/") > max(depths) else None
+        wrong = about(found, "file at the wrong depth", found=found, expected=_PLACES[steps[0]], hint=elsewhere)
+        return Inputs((), (wrong,))
 
     findings += left_out(root, name)
     return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(root), "", names, read_placed)])
