@@ -79,6 +79,7 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
         return
     else:
         detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
+        hint = f"mount a volume {INITIALIZER_MOUNT!r} there, as runtime torchtune-llama3.2-1b does"
         gets_it = field == "dataset" and model.labelled(name) is not None
         if gets_it and str(dataset_uri(model)).startswith("cache://"):  # it needs no volume
             if model.fixed(CACHE_FIX):
