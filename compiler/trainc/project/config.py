@@ -207,6 +207,8 @@ def without_repository(config: Config, environments: Iterable[str]) -> Iterator[
             message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
             expected = "the URL from which Argo CD clones this repository"
             hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
+            if get(data, "environments", name, "argocd") and get(data, "defaults", "argocd", "repoURL"):
+                hint = f"repeat it below environments.{name}: argocd there replaces that of defaults as a whole"
             where = existing(data, option_path(data, name, "argocd"))
             yield report(CODE, document, where, message, expected=expected, hint=hint)
 
