@@ -84,6 +84,14 @@ def test_what_a_power_cut_left_is_repaired(repository: Path, run: Run, left: byt
     assert written(repository) == before
 
 
+def test_files_that_git_has_written_with_crlf(repository: Path, run: Run) -> None:
+    run("render")
+    (repository / NAMES[0]).write_bytes((repository / NAMES[0]).read_bytes().replace(b"\n", b"\r\n"))
+    found = run("render", "--check")
+    assert (found.exit_code, found.stdout) == (3, f"changed {NAMES[0]}\n")
+    assert "git writes its files with CRLF: add what 'trainc init --print .gitattributes' prints" in found.stderr
+
+
 def test_the_system_refuses(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: str, *_: object) -> None:
         raise OSError(28, "No space left on device", path)

@@ -24,6 +24,7 @@ from trainc.cli.options import (
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import has_errors, sort_key
+from trainc.project.files import read_regular
 
 if TYPE_CHECKING:
     from trainc.cache.snapshot import Snapshot
@@ -38,6 +39,8 @@ Examples:
   trainc render --check                 write nothing, exit 3 if out/ is stale
   mpiexec -n 8 trainc render --executor mpi
 """
+
+CRLF = "git writes its files with CRLF: add what 'trainc init --print .gitattributes' prints to .gitattributes first"
 
 
 class Mode(Struct, frozen=True):
@@ -188,6 +191,8 @@ def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Report | None]:
     elif plan.stale:
         verb = "is" if len(plan.tops) == 1 else "are"
         reporter.remark(f"{_folders(plan.tops)} {verb} stale; run trainc render: {counts}")
+        if plan.change and b"\r\n" in (read_regular(plan.root / plan.change[0].name) or b""):
+            reporter.remark(CRLF)
     return (STALE if mode.check and plan.stale else CLEAN), report
 
 
