@@ -212,6 +212,13 @@ def test_a_number_of_pods_that_is_none_is_an_error(count: str) -> None:
     assert messages(text) == ["replicas must be a whole number from 0 to 100000"]
 
 
+def test_a_number_of_pods_that_envsubst_fills_in() -> None:
+    text = JOB.format(name="a", more="").replace("Master:", "Master:\n      replicas: $NODES")
+    (found,) = import_documents([Source("a.yaml", text)]).findings
+    assert found.message == "replicas must be a whole number from 0 to 100000"
+    assert found.hint == "fill in variables first, such as with envsubst"
+
+
 LISTED = (
     ("kubeflow.org/v1", "XGBoostJob", "xgbReplicaSpecs: {Master: {TEMPLATE}, Worker: {replicas: 100000, TEMPLATE}}"),
     (

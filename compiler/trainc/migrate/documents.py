@@ -86,7 +86,8 @@ class Old:
         value = self.read(*path)
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most):
             return value
-        self.refuse(path, f"{path[-1]} must be a whole number from 0 to {most}")
+        hint = "fill in variables first, such as with envsubst" if isinstance(value, str) and "$" in value else None
+        self.refuse(path, f"{path[-1]} must be a whole number from 0 to {most}", hint)
         return None
 
     def keys(self, *path: str | int) -> tuple[str, ...]:
