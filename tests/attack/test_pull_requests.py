@@ -273,14 +273,15 @@ def test_folders_of_which_argo_cd_cannot_send_the_paths_are_an_error(
     assert output.count("error[TC011]: the paths of this and all other folders have more than ") == more, output
 
 
+@pytest.mark.parametrize("target, limit", [("argocd", "_MOST_OTHERS"), ("flux", "_MOST_FOR_FLUX")])
 @pytest.mark.parametrize("more", [0, 1])
-def test_so_many_files_that_flux_takes_too_long_are_an_error(
-    more: int, root: Path, monkeypatch: pytest.MonkeyPatch
+def test_so_many_files_that_git_and_flux_take_too_long_are_an_error(
+    more: int, target: str, limit: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = ["jobs/a/.d/e/x", "jobs/a/README.md", "policies/tests/x.yaml", "out/prod/a/README.md"]
-    write(root, dict.fromkeys(others, "tests: []\n"))
+    write(root, {**dict.fromkeys(others, "tests: []\n"), "trainc.yaml": f"defaults: {{target: {target}}}"})
     commit(root.parent)
-    monkeypatch.setattr("trainc.project.clones._MOST_OTHERS", len(others) - more)
+    monkeypatch.setattr(f"trainc.project.clones.{limit}", len(others) - more)
     _, output = run("validate", "--base", "HEAD")
     assert output.count(f"error[TC011]: one of more than {len(others) - 1} files that trainc does not read: ") == more
     assert ("policies/tests/x.yaml:1:1: error[TC011]: " in output) == (more == 1), output
