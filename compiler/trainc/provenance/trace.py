@@ -15,7 +15,6 @@ from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
-from trainc.kube.merge import MergeError
 from trainc.plugins import PLUGINS, built, enabled, shaped
 from trainc.plugins.jobset import build as build_jobset
 from trainc.plugins.join import join, patched, propagated
@@ -92,16 +91,10 @@ def _by_creator(one: Object, path: Path, root: Json) -> Origin:
 
 
 def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
-    """Return the model with only these fixes, before plugins shape it.
-
-    Without the others, a patch may not be merged into what they remove. It then has all fixes.
-    """
+    """Return the model with only these fixes, before plugins shape it."""
     if model.options.chosen == fixes:
         return model
-    try:
-        other = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
-    except MergeError:
-        return model
+    other = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
     return replace(other, name=model.name, namespace=model.namespace)
 
 
