@@ -62,8 +62,8 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
         path = ("spec", name)
         value, was = get(after, *path), get(before, *path)
         if value != was:
-            shown = masked_value(after, path)  # the text is about all pods, which are of two documents
-            shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
+            shown = typed(value, "v1alpha2.ReplicatedJob") if isinstance(value, list) else value
+            shown = masked_value(put(after, path, shown), path)  # the text is of all pods, which are of two documents
             text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
             yield ForbiddenChange(path, value, was, IMMUTABLE, text)
 
