@@ -30,7 +30,7 @@ _MOST_OTHERS = 100_000
 objects.
 """
 _MOST_FOR_FLUX = 10_000
-"""For each file in ten folders, Flux's checkout takes a millisecond of processor time, and as long again in the kernel."""
+"""For each file in ten folders, Flux's checkout takes two milliseconds, half of them in the kernel."""
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
 _OTHERS = "one of more than {:,} files that trainc does not read: Argo CD and Flux may take too long to check them out"
