@@ -33,11 +33,11 @@ UNKNOWN = (
 REQUEST = Request("CREATE", POD, None, "", "v1", "Pod", "pods", "team", "p", unknown=UNKNOWN)
 
 
-def outcome(expression: str, request: Request = REQUEST) -> str:
+def outcome(expression: str, request: Request = REQUEST, **more: Any) -> str:
     rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
     validations = [{"expression": expression}]
     specs: dict[str, Any] = {
-        "ValidatingAdmissionPolicy": {"matchConstraints": {"resourceRules": rules}, "validations": validations},
+        "ValidatingAdmissionPolicy": {"matchConstraints": {"resourceRules": rules}, "validations": validations, **more},
         "ValidatingAdmissionPolicyBinding": {"policyName": "p", "validationActions": ["Deny"]},
     }
     documents = [
@@ -65,6 +65,32 @@ def outcome(expression: str, request: Request = REQUEST) -> str:
 )
 def test_presence_does_not_depend_on_the_value(expression: str, expected: str) -> None:
     assert outcome(expression) == expected
+
+
+PEOPLE = "!('system:nodes' in request.userInfo.groups)"
+BROKEN = "object.metadata.labels['none'] == ''"
+
+
+@pytest.mark.parametrize(
+    "conditions, expression, policy, expected",
+    [
+        ((PEOPLE,), "true", "Fail", "allowed"),
+        ((PEOPLE,), "true", "Ignore", "allowed"),
+        ((PEOPLE,), "false", "Fail", "undecided"),
+        ((PEOPLE,), "false", "Ignore", "undecided"),
+        ((PEOPLE,), BROKEN, "Fail", "undecided"),
+        ((PEOPLE,), BROKEN, "Ignore", "allowed"),
+        ((PEOPLE,), "request.userInfo.username == ''", "Fail", "undecided"),
+        ((PEOPLE, BROKEN), "true", "Fail", "undecided"),
+        ((PEOPLE, BROKEN), "true", "Ignore", "allowed"),
+        ((PEOPLE, "false"), "false", "Fail", "allowed"),
+    ],
+)
+def test_who_passes_all_validations_is_admitted_under_any_condition(
+    conditions: tuple[str, ...], expression: str, policy: str, expected: str
+) -> None:
+    rows = [{"name": f"c{index}", "expression": each} for index, each in enumerate(conditions)]
+    assert outcome(expression, matchConditions=rows, failurePolicy=policy) == expected
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,10 @@ class Evaluation(Struct, frozen=True, eq=False):
             return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
-        """Return the verdicts that replace the validations, or None if the match conditions let them run."""
+        """Return the verdicts that replace the validations, or None if the match conditions let them run.
+
+        If a condition is unknown, a request that passes all validations is admitted in any case.
+        """
         results: list[_Result] = []
         try:
             self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results, exact=False)
@@ -113,7 +116,7 @@ class Evaluation(Struct, frozen=True, eq=False):
             return ()
         for result in results:
             if result.undecided is not None:
-                return (_undecided(result),)
+                return (_undecided(result),) if errors or self._validated() else ()
         if errors:
             texts = list(dict.fromkeys(str(result.error) for result in errors))  # as in apimachinery pkg/util/errors
             text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
