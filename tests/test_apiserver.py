@@ -48,10 +48,12 @@ def _nothing(*_objects: Any) -> Iterator[None]:
 
 
 OCCURRENCES = {
-    "plugins-and-kubelet": (301, 6881),
-    "image-volumes": (301, 1179),
-    "removed-volumes": (7, 207),
-    "windows": (101, 5),
+    "plugins-and-kubelet": (401, 1),
+    "webhook-of-pods": (401, 1333),
+    "image-volumes": (401, 23714),
+    "removed-volumes": (401, 237),
+    "windows": (401, 247),
+    "annotations-of-pods": (401, 1939),
     "file-name": (7, 245),
 }
 """Seed and index of a case that an entry of the list explains."""
