@@ -21,7 +21,7 @@ from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.basics.memo import keeping
 from trainc.gitops.pods import claim_templates, replicated_jobs
-from trainc.kube.generated import JOB_UID, JOBSET_UID
+from trainc.kube.generated import JOB_UID, JOBSET_UID, LONGEST_PREFIX
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, gated_fields, prepared_pod
 from trainc.upstream import EXCLUSIVE, JOBSET_API, JOBSET_LABEL
@@ -375,8 +375,8 @@ def _pod(job: JsonObject) -> JsonObject:
     prefix = f"{name}-"
     if get(job, "spec", "completionMode") == "Indexed":
         prefix = f"{name}-0-"
-        if len(prefix) > 58:  # the limit before the random suffix
-            prefix = f"{prefix[:55]}-0-"
+        if len(prefix) > LONGEST_PREFIX:
+            prefix = f"{prefix[: LONGEST_PREFIX - 3]}-0-"
         annotations: JsonObject = {INDEX: "0"}
         if get(job, "spec", "backoffLimitPerIndex") is not None:
             annotations = {"batch.kubernetes.io/job-index-failure-count": "0", INDEX: "0"}

@@ -10,7 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
+from trainc.admission.update import POD_TEMPLATE
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.kube.generated import LONGEST_PREFIX
 from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Object, Objects
 from trainc.upstream import EXCLUSIVE
@@ -31,8 +33,6 @@ _NAMING: Final = {
 
 _JOBS: Final = ("spec", "replicatedJobs")
 _JOB: Final = ("spec", "template", "spec")
-_NAME_BEFORE_SUFFIX: Final = 58
-"""The most characters of a pod's name before the five random ones."""
 
 
 def replicated_jobs(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
@@ -170,10 +170,10 @@ def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
         if job.get("replicas", 1) != 0:
             first = f"{name}-{job.get('name')}-0"
             yield "Job", first
-            owners = (jobset, job.get("template"), get(job, *POD_SPEC[:-1]))
+            owners = (jobset, job.get("template"), get(job, *POD_TEMPLATE))
             if any(get(owner, "metadata", "annotations", EXCLUSIVE) is not None for owner in owners):
                 indexed = get(job, "template", "spec", "completionMode") == "Indexed"
-                yield "Pod", f"{first}-0" if indexed else f"{first}-"[:_NAME_BEFORE_SUFFIX].rpartition("-")[0]
+                yield "Pod", f"{first}-0" if indexed else f"{first}-"[:LONGEST_PREFIX].rpartition("-")[0]
     if get(spec, "network", "enableDNSHostnames") is not False:
         yield "Service", str(get(spec, "network", "subdomain") or name)
     for _, _, claim in claim_templates(jobset):

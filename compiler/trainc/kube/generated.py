@@ -33,7 +33,7 @@ _DIGITS: Final = "2456789"
 _RANDOM: Final = 5
 """The number of characters of a name that are generated."""
 
-_LONGEST: Final = 58
+LONGEST_PREFIX: Final = 58
 """The longest beginning of a generated name: k8s.io/apiserver v0.34 pkg/storage/names."""
 
 EXAMPLES: Final = 36
@@ -53,7 +53,7 @@ class Generated:
     __slots__ = ("_prefix", "values")
 
     def __init__(self, generate_name: str) -> None:
-        self._prefix = generate_name[:_LONGEST]
+        self._prefix = generate_name[:LONGEST_PREFIX]
         self.values: dict[str, str] = {}
 
     @contextmanager

@@ -74,9 +74,9 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
         if name.count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
-    others = sorted(name for name in index if not is_read(name) and not is_placed(name))
+    others = [name for name in index if not is_read(name) and not is_placed(name)]
     if len(others) > (most := _MOST_FOR_FLUX if for_flux else _MOST_OTHERS):
-        yield _about(others[most], _OTHERS.format(most), "move them to another repository")
+        yield _about(sorted(others)[most], _OTHERS.format(most), "move them to another repository")
     folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
