@@ -41,7 +41,7 @@ spec:
 }
 GIT = ["subprocess.Popen git"]
 COMMANDS: dict[str, tuple[int, list[str]]] = {
-    "validate": (1, []),
+    "validate": (1, GIT),
     "fix": (0, []),
     "render --jobs 2": (0, GIT),
     "render --check": (0, GIT),

@@ -185,6 +185,9 @@ def test_a_link_is_an_error(name: str, root: Path) -> None:
     assert status == 1, output
     assert f"jobs/a/{name}:1:1: error[TC011]: symbolic link, which trainc does not follow" in output
     assert "out/prod/a/.link:1:1: error[TC903]: a symbolic link, which trainc never creates" in output
+    status, output = run("validate")  # so that the author sees it before CI does
+    assert status == 1, output
+    assert f"jobs/a/{name}:1:1: error[TC011]: symbolic link, which trainc does not follow" in output
 
 
 @pytest.mark.parametrize("named", [False, True])

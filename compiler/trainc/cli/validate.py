@@ -26,7 +26,7 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.pipeline.context import Keep
-from trainc.project.clones import source_overrides, unreadable_clones
+from trainc.project.clones import oddly_stored_folders, source_overrides, unreadable_clones
 from trainc.project.config import Config
 from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
 from trainc.project.files import about
@@ -85,12 +85,16 @@ def command(
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
 
-    beside = (*source_overrides(root), *(unreadable_clones(root, config.data) if before is not None else ()))
+    beside = list(source_overrides(root))
+    if before is not None or not paths:
+        beside += unreadable_clones(root, config.data)
+    if before is not None:
+        beside += oddly_stored_folders(root)  # takes long in a large repository, and nobody makes one by mistake
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, Path.cwd(), path) for path in paths), config)
         chosen = inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]
-        merged = merge([*chosen, platform, Inputs((), beside)])
+        merged = merge([*chosen, platform, Inputs((), tuple(beside))])
         return compile_for(
             merged,
             config,

@@ -80,6 +80,11 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     folders = all_parents(index)
     if sum(len(os.fsencode(prefix + folder)) for folder in folders) > _MOST:
         yield _about(max(sorted(folders), key=len), _TOO_MANY, "choose shorter names, or remove folders from git")
+
+
+def oddly_stored_folders(root: Path) -> Iterator[Finding]:
+    """Yield findings on the folders of HEAD, anywhere in the repository, that are not stored as git writes them."""
+    prefix = prefix_of(root)
     try:
         for folder in odd_folders(root) if is_revision(root, "HEAD") else ():
             yield _about(os.path.relpath(folder or ".", prefix or "."), _ODD, _REWRITE)
