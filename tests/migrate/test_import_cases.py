@@ -64,8 +64,9 @@ def compiled(path: Path) -> tuple[Finding, ...]:
 def test_the_new_files_compile(path: Path) -> None:
     if has_errors(imported(path).findings):
         return
-    errors = [finding for finding in compiled(path) if finding.severity == "error"]
-    assert errors == [], render(errors)
+    about_mpi = ("TC413", "TC456")  # a launcher's resources and variables look as if they were for the workers
+    wrong = [finding for finding in compiled(path) if finding.severity == "error" or finding.code in about_mpi]
+    assert wrong == [], render(wrong)
 
 
 def test_nothing_is_left_to_import(path: Path) -> None:

@@ -23,7 +23,6 @@ from trainc.migrate.jobs import (
 )
 from trainc.migrate.pods import OF_TRAINER, PodSet, literal, replicated_job
 from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
-from trainc.plugins.mpi.implementations import PRRTE
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
 _FIELD: Final = "mpiReplicaSpecs"
@@ -31,8 +30,6 @@ _ROLE: Final = "K_MPI_JOB_ROLE"
 _NO_GPUS: Final = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 _BY_RSH: Final = (("I_MPI_HYDRA_BOOTSTRAP", "rsh"), ("I_MPI_HYDRA_BOOTSTRAP_EXEC", "/etc/mpi/kubexec.sh"))
 _DISCOVERY: Final = "discover_hosts.sh"
-_OF_PRRTE: Final = {name for name, _ in PRRTE}
-"""Fix openmpi5-variables sets these unless the runtime does, and refuses them in a TrainJob."""
 _IMPLEMENTATIONS: Final = {"IntelMPI": "Intel", "Intel": "Intel", "MPICH": "MPICH"}
 _KUBECTL: Final = (
     "mpirun reaches the workers by kubectl exec, but the operator's init container that brings kubectl is not imported"
@@ -146,9 +143,10 @@ def _refuse_discovery(launcher: Replicas) -> None:
 def _launcher(
     replicas: Replicas, run: RunPolicy, job: CommentedMap, operator: _Operator, *, as_worker: bool, is_intel: bool
 ) -> CommentedMap:
-    """Return the launcher. Trainer gives variables and resources of a TrainJob to nodes too if the launcher is one.
+    """Return the launcher, with its variables and resources, which Trainer would give to nodes too if it is one.
 
-    The operator of v1 sets variables of Intel MPI in any launcher. Transport kubexec does so for Intel MPI.
+    Those of a TrainJob would look as if they were for the nodes, which train. The operator of v1 sets variables of
+    Intel MPI in any launcher. Transport kubexec does so for Intel MPI.
     """
     names = () if as_worker else _NO_GPUS
     roles = () if operator.by_exec else ((_ROLE, "launcher"),)
@@ -160,8 +158,7 @@ def _launcher(
     def environment() -> list[CommentedMap]:
         return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *added)]
 
-    in_runtime = ("env", "resources") if as_worker else ("env",) if own & _OF_PRRTE else ()
-    in_job = [key for key in OF_TRAINER if key not in in_runtime]
+    in_job = [key for key in OF_TRAINER if key not in ("env", "resources")]
     pods = PodSet(
         name=LAUNCHER,
         job=job,
