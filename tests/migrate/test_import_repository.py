@@ -110,3 +110,17 @@ def test_nothing_at_all_is_no_success() -> None:
 def test_the_only_document_is_reported_if_it_cannot_be_read(text: str, code: str) -> None:
     result = CliRunner().invoke(trainc, ["import", "-"], input=text, prog_name="trainc")
     assert (result.exit_code, f"error[{code}]" in result.output, "TC014" in result.output) == (1, True, False)
+
+
+def test_files_of_other_programs_are_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [old.yaml]\n"
+    job = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  pytorchReplicaSpecs:\n"
+    job += "    Worker: {template: {spec: {containers: [{name: pytorch, image: example.com/img}]}}}\n"
+    files = {"old.yaml": job, "kustomization.yaml": kustomization, "values.yaml": "image: {tag: x}\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = run("import", *files)
+    assert "kustomization.yaml:1:1: note[TC006]: metadata.name is missing" in found
+    assert "values.yaml:1:1: note[TC006]: apiVersion, kind, metadata.name are missing" in found
+    assert found.count("hint: only Kubernetes objects are imported") == 2

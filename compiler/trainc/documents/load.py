@@ -35,7 +35,7 @@ _PEEKED = 4096
 
 _POINTER = "version https://git-lfs.github.com/spec/"
 _FETCH = "Git LFS has the content of this file: fetch it with git lfs pull, or keep the file in git itself"
-_ELSEWHERE = "keep files for other programs, such as kustomization.yaml, in another folder"
+ELSEWHERE = "keep files for other programs, such as kustomization.yaml, in another folder"
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """The stage at which an API server rejects custom resources without a name."""
@@ -197,7 +197,7 @@ def _identity(data: Json) -> list[Problem]:
     if "generateName" in (metadata or {}) and "metadata.name" in missing:
         hint = "set metadata.name: with generateName, every apply creates another object"
     elif metadata is None and (kind is None or str(version).startswith("kustomize.config.k8s.io/")):
-        hint = _ELSEWHERE
+        hint = ELSEWHERE
     elif is_name and str(kind) in NAMELESS:
         upstream = "metadata.name: Required value: name or generateName is required"
         stage = NAMELESS[str(kind)]

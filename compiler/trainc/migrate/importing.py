@@ -8,12 +8,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import msgspec
+from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import dotted
 from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.edit import Edit, apply
-from trainc.documents.load import load
+from trainc.documents.load import ELSEWHERE, load
 from trainc.documents.positions import BOM
 from trainc.documents.rewrite import text_of
 from trainc.findings import Finding, Severity, report, sort_key
@@ -74,7 +75,7 @@ def import_documents(
         texts[source.name] = text = source.decoded()
         loaded, found = load(Source(source.name, text.removeprefix(BOM)) if text.startswith(BOM) else source)
         documents += loaded
-        findings += found
+        findings += (_of_other_program(each) if each.hint == ELSEWHERE else each for each in found)
     given = [document for source in runtimes for document in load(source)[0]]
     known = Runtimes(given, taken)
     all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
@@ -113,6 +114,11 @@ def import_documents(
         findings += old.findings
     in_order = tuple(file for _, file in sorted(files.items()))
     return Imported(in_order, tuple(sorted(findings, key=sort_key)), len(pairs))
+
+
+def _of_other_program(finding: Finding) -> Finding:
+    """Return a note in place of the error for a file such as kustomization.yaml, which a folder to import may have."""
+    return replace(finding, severity=Severity.NOTE, hint="only Kubernetes objects are imported")
 
 
 def _edits(pairs: Iterable[tuple[Old, Converted]]) -> Mapping[str, list[Edit]]:
