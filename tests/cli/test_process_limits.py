@@ -132,6 +132,25 @@ def test_the_limit_holds_in_a_finalizer(repository: Path) -> None:
     assert done.stderr.startswith(b"trainc: error: stopped after 1 seconds of processor time")
 
 
+IN_C = """
+import itertools, trainc.cli, trainc.cli.limits as limits, trainc.pipeline.job as job
+limits.SECONDS_TO_END = 1
+job._compile = lambda context, document: sum(itertools.repeat(0))
+trainc.cli.main()
+"""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_limit_holds_in_a_call_of_c_code(workers: str, repository: Path) -> None:
+    """Python handles no signal before the call returns."""
+    environment = surroundings(TRAINC_CPU_SECONDS="1")
+    command = [sys.executable, "-c", IN_C, "validate", "-j", workers, "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    lost = "trainc: error: a worker process ended unexpectedly (out of time or memory?)\n"
+    status, stderr = (-signal.SIGPROF, "") if workers == "1" else (2, lost)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", stderr)
+
+
 @pytest.mark.parametrize("error", [OSError, RuntimeError])
 def test_the_limit_holds_where_no_message_can_be_written(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
@@ -186,6 +205,7 @@ def test_no_limit(seconds: str, before: int, repository: Path, monkeypatch: pyte
     monkeypatch.setenv("TRAINC_CPU_SECONDS", seconds)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (before, resource.RLIM_INFINITY))
     monkeypatch.setattr(resource, "setrlimit", lambda *limits: set_to.append(limits))
+    monkeypatch.setattr("signal.setitimer", lambda *timer: set_to.append(timer))
     assert CliRunner().invoke(trainc, ["validate"], obj=Limits()).exit_code == 0
     assert not set_to
 
@@ -207,6 +227,7 @@ def test_files_jobs_and_policies_add_to_the_limit(repository: Path, monkeypatch:
     monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: lists[which].append(limits[0]))
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
     assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=Limits()).exit_code == 0
     assert set_to == [1000, 1400, 1700]
     assert [each - MEMORY for each in memory] == [0, 4 << 18, 7 << 18]
@@ -231,6 +252,7 @@ def test_jobs_add_to_the_limit_if_only_changed_files_are_rendered(
     monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_to.append(limits[0]))
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
     monkeypatch.setattr("trainc.project.planning.plan_request", None)
     done = CliRunner().invoke(trainc, ["render"], obj=Limits())
     assert "1 changed" in done.output, done.output

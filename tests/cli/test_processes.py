@@ -103,7 +103,7 @@ def test_a_killed_worker_ends_the_run(fleet: Path) -> None:
         run.send_signal(signal.SIGCONT)
         out, err = run.communicate(timeout=60)
         assert (run.returncode, out) == (2, b"")
-        assert err == b"trainc: error: a worker process ended unexpectedly (out of memory?)\n"
+        assert err == b"trainc: error: a worker process ended unexpectedly (out of time or memory?)\n"
         until(lambda: all(state(pid) == "Z" for pid in workers))
     assert not (fleet / "out").exists()
 

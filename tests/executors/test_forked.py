@@ -135,7 +135,7 @@ def test_it_is_told_so(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(pipeline_job, "compile_job", lambda *_: os.kill(os.getpid(), 9))
     result = CliRunner().invoke(trainc, ["render", "--jobs", "2"])
     assert result.exit_code == 2
-    assert result.stderr == "trainc: error: a worker process ended unexpectedly (out of memory?)\n"
+    assert result.stderr == "trainc: error: a worker process ended unexpectedly (out of time or memory?)\n"
     assert not (repository / "out").exists()
 
 

@@ -26,7 +26,7 @@ SECONDS: Final = 60
 """The limit of time without the variable, and without what items add."""
 
 SECONDS_TO_END: Final = 10
-"""The time that a stopped command has to clean up."""
+"""The time that a stopped command has to clean up, and a call of C code to return, before the kernel ends it."""
 
 MEMORY: Final = 8 << 30
 """The most bytes of memory without what items add. Positions in deep documents take 500 times the size of the text."""
@@ -64,6 +64,7 @@ class Limits:
             signal.signal(signal.SIGXCPU, self._stop)
             self.seconds = int(text)
             self.add(0)
+            os.register_at_fork(after_in_child=self._set_timer)
 
     def add(self, items: float) -> None:
         """Allow more, for items that are read or compiled."""
@@ -72,6 +73,15 @@ class Limits:
             self.memory += items * MEMORY_PER_ITEM
             _limit("RLIMIT_CPU", self.seconds)
             _limit("RLIMIT_DATA", self.memory)
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Let SIGPROF end this process some time after the limit: Python handles no signal within a call of C code.
+
+        The other limits are inherited by a process that is forked, the timer is not.
+        """
+        left = self.seconds + SECONDS_TO_END - process_time()
+        signal.setitimer(signal.ITIMER_PROF, 0 if left == inf else max(left, 1))
 
     def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
         end = Stopped(ENVIRONMENT)

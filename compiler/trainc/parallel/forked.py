@@ -89,7 +89,7 @@ def _shared(context: Context, documents: Sequence[Document], count: int) -> Iter
                     status = os.waitstatus_to_exitcode(os.waitpid(workers.pop(worker), 0)[1])
                     if status > 1:  # it has said why, such as the time limit
                         raise SystemExit(status) from None
-                    raise lost("a worker process", "out of memory?") from None
+                    raise lost("a worker process", "out of time or memory?") from None
                 missing -= 1
                 jobs = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
                 packed = result[_NUMBER:]
