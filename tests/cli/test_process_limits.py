@@ -239,6 +239,23 @@ def test_files_jobs_and_policies_add_to_the_limit(repository: Path, monkeypatch:
     assert (SECONDS_PER_ITEM, PER_POLICY) == (0.05, 0.2)
 
 
+@needs_git
+def test_files_of_revisions_add_to_the_limit(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change may remove thousands of jobs, whose JobSets are compared with those that stay."""
+    set_to: list[int] = []
+    monkeypatch.setenv("TRAINC_CPU_SECONDS", "1000")
+    assert CliRunner().invoke(trainc, ["render", "--no-cache"]).exit_code == 0
+    commit(repository)
+    shutil.rmtree(repository / "jobs")
+    monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_to.append(limits[0]))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    command = ["validate", "--base", "HEAD", "--policies-from", "HEAD"]
+    assert CliRunner().invoke(trainc, command, obj=Limits()).exit_code == 0
+    # Four inputs and three JobSets of each revision; then the runtime.
+    assert [seconds for seconds in set_to if seconds < MEMORY] == [1000, 1700, 2400, 2500, 2500]
+
+
 def test_jobs_add_to_the_limit_if_only_changed_files_are_rendered(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

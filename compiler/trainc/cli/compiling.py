@@ -102,7 +102,10 @@ def revision_of(root: Path, revision: str | None, paths: Iterable[str], option: 
     from trainc.project.revisions import read_revision
 
     with revision_errors(option):
-        return read_revision(root, revision, [name for path in paths if (name := name_below(root, Path.cwd(), path))])
+        given = [name for path in paths if (name := name_below(root, Path.cwd(), path))]
+        found = read_revision(root, revision, given)
+    allow(len(found.sources) + len(found.output))  # a change may remove most of them
+    return found
 
 
 def reading(*, quiet: bool) -> Watch:
