@@ -95,7 +95,8 @@ def _misread(image: str) -> Error | None:
     """Return the error of an image whose first step is a registry only because of upper case, or of a registry alone.
 
     An environment that maps all of an image's name to a registry makes one of Docker Hub. Or containerd takes it for
-    the ID of an image, or the beginning of one (LocalResolve in internal/cri/server/images of containerd v2.0.0).
+    the ID of an image, or the beginning of one (LocalResolve in internal/cri/server/images of containerd v2.0.0; since
+    v2.3.0, an ID may be a sha384 or sha512 digest).
     """
     if _ID.fullmatch(image):
         message = "it is parsed as the ID of an image that the node has, from any registry"
@@ -142,7 +143,7 @@ _HOST = lazy(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
 _PATH = lazy(rf"{_STEP}(?:/{_STEP})*")
 _TAG = lazy(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _HEX = lazy(r"[a-f0-9]+")
-_ID = lazy(r"sha256:[a-f0-9]+")
+_ID = lazy(r"sha(?:256|384|512):[a-f0-9]+")
 _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^%()]*\)s|\$\w*|[{}<>]")
 
