@@ -27,9 +27,11 @@ import pytest
 from growing_texts import CONTAINER, JOB, Input, filled, listed, numbered, one, several, trained
 from growth import KINDS, made, measure, warm_up
 
+from builders import binding
 from effort import thorough
 from trainc import Options, compile
 from trainc.admission.base_revision import Base, identify
+from trainc.admission.policy import PolicySet, Request, match
 from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.basics.jsonvalues import Path as FieldPath
@@ -131,6 +133,24 @@ def test_objects_beside_policies_of_the_base(monkeypatch: pytest.MonkeyPatch) ->
     after = Revision("", (*policies, *namespaces), {})
     assert safeguards.weakened(Revision("main", tuple(policies), {}), after, None) == ()
     assert len(read) == len(policies)
+
+
+def test_bindings_of_other_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each namespace may have its own binding of each policy: objects there meet no others."""
+    selector = "objectSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}, resourceRules: "
+    texts = [POLICY.format("").replace("resourceRules: ", selector).replace("'true'", "'false'")]
+    for number in range(9):
+        text = binding(f"b{number}", "p")
+        where = f"matchResources: {{namespaceSelector: {{matchLabels: {{{match.NAME_LABEL}: n{number}}}}}}}"
+        texts.append(text.replace("policyName: p,", f"policyName: p, {where},"))
+    policies = PolicySet.load(load(Source("policies/p.yaml", "---\n".join(texts)))[0], {})
+    matched, real = [], match.match
+    monkeypatch.setattr(match, "match", lambda rules, *rest: matched.append(rules) or real(rules, *rest))
+    for name in "xyz":
+        pod: JsonObject = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
+        (denial,) = policies.decide(Request("CREATE", pod, None, "", "v1", "Pod", "pods", "n4", name))
+        assert denial.binding is not None and denial.binding.data["metadata"]["name"] == "b4"
+    assert len(matched) == 2 * len("xyz")
 
 
 DIFFERENCES = {

@@ -87,6 +87,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
     _by_kind: dict[tuple[str, str], list[Row]] = {}
     _by_name: dict[tuple[str, str], Mapping[tuple[str | None, str], list[Row]]] = {}
     _placed: dict[tuple[str, str], bool | None] = {}
+    _labels: dict[str, Labels] = {}
 
     def namespace(self, name: str) -> JsonObject | None:
         """Return a namespace with the label that a server adds, or None if it is not among the inputs."""
@@ -95,8 +96,11 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
 
     def namespace_labels(self, name: str) -> Labels:
         """Return the labels of a namespace; if it is not among the inputs, only the label with its name is known."""
-        given = self.namespace(name)
-        return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
+        if name not in self._labels:
+            given = self.namespace(name)
+            unknown = Labels({NAME_LABEL: name}, complete=False)
+            self._labels[name] = labels_of(given) if given is not None else unknown
+        return self._labels[name]
 
     def of_kind(self, group: str, kind: str) -> Sequence[Row]:
         """Return namespace, name and document of all objects of a kind, in any version, sorted."""

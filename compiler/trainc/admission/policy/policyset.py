@@ -168,9 +168,22 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
         """
         return Remembered(self._applied_to, _REQUESTS)
 
+    @cached_property
+    def _narrowed(self) -> Remembered[str, tuple[Bound, ...]]:
+        """The policies by namespace, without the bindings that never apply there: each namespace may have its own."""
+
+        def narrowed(namespace: str) -> tuple[Bound, ...]:
+            def applying(bound: Bound) -> tuple[Stored, ...]:
+                return tuple(each for each in bound.bindings if sees(each.constraints, namespace, self.cluster))
+
+            return tuple(replace(bound, bindings=applying(bound)) for bound in self.bound)
+
+        return Remembered(narrowed, _REQUESTS)
+
     def _applied_to(self, request: Request) -> tuple[tuple[Bound, Applied | None], ...]:
         found: list[tuple[Bound, Applied | None]] = []
-        for bound in self.bound:
+        by_namespace = request.scope and request.resource != "namespaces"
+        for bound in self._narrowed[request.scope] if by_namespace else self.bound:
             if depends_on_object(bound, request):
                 found.append((bound, None))
             elif (applied := apply(bound, request, self.cluster)) is not None:
