@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Identity, identify
 from trainc.admission.update import POD_TEMPLATE
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.basics.regex import lazy
 from trainc.kube.generated import LONGEST_PREFIX
 from trainc.plugins.base import POD_SPEC
 from trainc.plugins.model import Object, Objects
@@ -31,6 +32,8 @@ _NAMING: Final = {
 }
 """The fields of volumes and variables that name an object, and its kind."""
 
+_LEADER: Final = lazy("-[0-9]+-0$")
+"""What the name of a Job's first pod ends with: the index of the Job, and that of the pod."""
 _JOBS: Final = ("spec", "replicatedJobs")
 _JOB: Final = ("spec", "template", "spec")
 
@@ -163,17 +166,22 @@ def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
     """Yield the first Job of each replicated job, which meets another JobSet's if any does, the Service and claims.
 
     With exclusive placement, also the name of the first pod, without the random characters at its end: JobSet's webhook
-    for pods finds the leader of a Job by it, and admits no other pod of the Job if several pods have it.
+    for pods finds the leader of a Job by it, and admits no other pod of the Job if several pods have it. A pod that may
+    be taken for the leader of any Job of a replicated job has the name of that of the first one.
     """
     spec, name = as_object(jobset["spec"]), get(jobset, "metadata", "name")
     for job in objects(spec.get("replicatedJobs")):
-        if job.get("replicas", 1) != 0:
+        if (replicas := job.get("replicas", 1)) != 0:
             first = f"{name}-{job.get('name')}-0"
             yield "Job", first
             owners = (jobset, job.get("template"), get(job, *POD_TEMPLATE))
             if any(get(owner, "metadata", "annotations", EXCLUSIVE) is not None for owner in owners):
-                indexed = get(job, "template", "spec", "completionMode") == "Indexed"
-                yield "Pod", f"{first}-0" if indexed else f"{first}-"[:LONGEST_PREFIX].rpartition("-")[0]
+                if get(job, "template", "spec", "completionMode") == "Indexed":
+                    yield "Pod", f"{first}-0"
+                    continue
+                last = f"{first[:-1]}{replicas - 1 if isinstance(replicas, int) else 0}"  # may lose its longer index
+                for pod in dict.fromkeys((first, last)):
+                    yield "Pod", _LEADER.sub("-0-0", f"{pod}-"[:LONGEST_PREFIX].rpartition("-")[0])
     if get(spec, "network", "enableDNSHostnames") is not False:
         yield "Service", str(get(spec, "network", "subdomain") or name)
     for _, _, claim in claim_templates(jobset):
