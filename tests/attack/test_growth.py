@@ -428,6 +428,16 @@ def test_a_value_that_begins_like_a_long_secret_at_each_position() -> None:
     assert is_linear(seconds, 20_000)
 
 
+def test_secrets_that_begin_alike() -> None:
+    """RE2 could follow all of them from each position: hours in one call, which no limit of time ends."""
+    secrets = [f"{letter * size}." for size in range(3, 700) for letter in "ab"]
+    text = " ".join(("a" * 700 + "b" * 700, *(f"pw={secret}" for secret in secrets)))
+    start = time.process_time()
+    masked = " ".join(("a" * 700 + "b" * 700, *("pw=***" for _ in secrets)))
+    assert masked_object({"args": [text]}) == {"args": [masked]}
+    assert time.process_time() - start < 3
+
+
 def test_many_secrets_on_one_line() -> None:
     """The line could be copied for each of them."""
 

@@ -319,32 +319,39 @@ def masked_at(found: Sequence[Hidden], value: Json) -> Json:
     return masking(frozenset(each.text for each in found))(value) if isinstance(value, str) else value
 
 
-_LONGEST_ALTERNATIVE: Final = 1000
-"""The most characters of a text that a regular expression looks for; longer ones are replaced one by one."""
+_LONGEST: Final = 1000
+"""The most characters of a text that is looked up at each position; longer ones are replaced one by one."""
 
 
 @lru_cache(maxsize=4)
 def masking(texts: frozenset[str]) -> Callable[[str], str]:
-    """Return a function that masks any of the texts in a value."""
-    import re2  # type: ignore[import-untyped]
+    """Return a function that masks any of the texts in a value.
 
+    No regular expression looks for them: RE2 may take hours in one call, and Python ends none of its calls.
+    """
     # Longest first: one secret may begin as another does.
     forms = sorted(texts, key=lambda form: (-len(form), form))
-    long = [form for form in forms if len(form) > _LONGEST_ALTERNATIVE]
-    short = forms[len(long) :]
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
-    options.log_errors = False
-    options.max_mem = 1 << 30
-    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in short), options)
+    long = [form for form in forms if len(form) > _LONGEST]
+    least = len(forms[-1]) if forms else 0
+    sizes: dict[str, list[int]] = {}
+    for form in forms[len(long) :]:
+        known = sizes.setdefault(form[:least], [])
+        if known[-1:] != [len(form)]:
+            known.append(len(form))
 
     def without(value: str) -> str:
         for form in long:
             value = value.replace(form, MASK)
-        if not short:
-            return value
-        found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
-        return found.decode("utf-8", "surrogatepass")
+        parts, begin, at = [], 0, 0
+        while sizes and at < len(value):
+            for size in sizes.get(value[at : at + least], ()):
+                if value[at : at + size] in texts:
+                    parts.append(value[begin:at])
+                    begin = at = at + size
+                    break
+            else:
+                at += 1
+        return MASK.join((*parts, value[begin:]))
 
     return without
 
