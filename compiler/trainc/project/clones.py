@@ -10,11 +10,12 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
-from trainc.project.git import RevisionError, index_of, is_revision, odd_folders, prefix_of, top_for
-from trainc.project.missing import MODULES, submodules
+from trainc.project.git import RevisionError, entries_in_index, is_revision, odd_folders, prefix_of, top_for
+from trainc.project.links import top_of
+from trainc.project.missing import submodules
 from trainc.project.names import CONFIG, INPUTS, OUT, all_parents, is_output, is_placed, is_read, is_text
 
-_SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
+_SUBMODULE = "submodule that .gitmodules does not name: Argo CD may read nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
 _DEEPEST = 10
 """The time that Flux takes to check out a file grows with the square of the number of folders around it, and more: a
@@ -33,7 +34,7 @@ _MOST_FOR_FLUX = 10_000
 """For each file in ten folders, Flux's checkout takes two milliseconds, half of them in the kernel."""
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
-_OTHERS = "one of more than {:,} files that trainc does not read: Argo CD and Flux may take too long to check them out"
+_OTHERS = "one of more than {:,} files that trainc does not read, or copies: Argo CD and Flux may take too long"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Argo CD and Flux may read something else there, or nothing"
 _REWRITE = "let git write it again: commit a change of a file in it, or beside it if it is empty"
@@ -57,16 +58,24 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
 
     So does Argo CD with a link out of the repository (util/app/path, CheckOutOfBoundsSymlinks) or, for plugins, in a
     circle (util/io/files, Untgz), and Flux with several others; trainc follows none. With a submodule that an existing
-    .gitmodules does not name, git updates no submodule (util/git, Submodule).
+    .gitmodules does not name, git updates no submodule (util/git, Submodule). Without a .gitmodules, it is an empty
+    folder of a checkout, whose path Argo CD sends with those of all others. A few KB may be hundreds of thousands.
     """
     prefix, for_flux = prefix_of(root), is_used(config)
-    top = os.fspath(top_for(root))
-    named = submodules(top) or () if os.path.isfile(os.path.join(top, MODULES)) else None
-    index = index_of(root, *INPUTS, OUT) or {}
-    for name, kind in index.items():
+    named = submodules(os.fspath(top_for(root))) or ()
+    try:
+        entries = list(entries_in_index(root, *INPUTS, OUT)) if top_of(root) is not None else []
+    except RevisionError:  # of another user, or without git
+        return
+    index, contents, others = set[str](), set[str](), list[str]()
+    for _, kind, name, content in entries:
+        if not is_placed(name) and (content in contents or not is_read(name)):
+            others.append(name)
+        index.add(name)
+        contents.add(content)
         if kind is Kind.LINK and not is_output(name):  # those are TC903
             yield not_followed(name) if is_text(name) else unnamable(name)
-        if kind is Kind.OTHER and named is not None and prefix + name not in named:
+        if kind is Kind.OTHER and prefix + name not in named:
             yield _about(name, _SUBMODULE, "remove it from git, or name it there")
         if for_flux and refuses(name):
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
@@ -74,7 +83,6 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
         if name.count("/") > _DEEPEST:
             yield _about(name, _TOO_DEEP, "move it, or remove it from git")
-    others = [name for name in index if not is_read(name) and not is_placed(name)]
     if len(others) > (most := _MOST_FOR_FLUX if for_flux else _MOST_OTHERS):
         yield _about(sorted(others)[most], _OTHERS.format(most), "move them to another repository")
     folders = all_parents(index)

@@ -105,10 +105,8 @@ def index_of(root: Path, *folders: str) -> dict[str, Kind] | None:
 
     None if the project is in a repository that git does not read, such as one of another user.
     """
-    if top_of(root) is None:
-        return {}
     try:
-        return {name: kind for _, kind, name, _ in entries_in_index(root, *folders)}
+        return {name: kind for _, kind, name, _ in entries_in_index(root, *folders)} if top_of(root) else {}
     except RevisionError:
         return None
 
