@@ -89,9 +89,10 @@ def _unmasked(read: Read, colon: str, backslash: str) -> Any:
 def _slash_checked(read: Read, text: str) -> Any:
     event = read()
     if getattr(event, "style", None) == '"':
-        scalar = text[event.start_mark.index : event.end_mark.index]
-        if found := _SLASH_ESCAPE.match(scalar, scalar.index('"')):  # a tag or an anchor may precede it
-            offset = event.start_mark.index + found.end() - 2
+        end = event.end_mark.index
+        before = _BEFORE_TEXT.match(text, event.start_mark.index, end)
+        if before and (found := _SLASH_ESCAPE.match(text, before.end(), end)):
+            offset = found.end() - 2
             line = text.count("\n", 0, offset)
             upstream = f"{CONVERTING}yaml: {f'line {line + 1}: ' if line else ''}{_ESCAPE}"
             raise Refused(Problem("TC002", (), _ESCAPE, upstream, "\\/", hint="write / alone"), offset)
