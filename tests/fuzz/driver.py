@@ -44,6 +44,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "merge": ("trainc.kube.merge",),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "reader": ("trainc.documents",),
+    "projects": (),
     "cel_parser": (),
     "cel_evaluator": (),
     "incremental": ("trainc.cache", "trainc.project"),
