@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from kube_cases import Values
 from msgspec.structs import replace
@@ -87,6 +87,7 @@ def test_writing_a_quantity_keeps_its_value(text: str) -> None:
 
 
 @given(st.integers(985, 1001), st.integers(0, 16), st.sampled_from((*SUFFIXES, *(f"e{n}" for n in range(-9, 30)))))
+@example(992, 7, "")
 def test_what_is_written_of_a_long_quantity_can_be_read(digits: int, decimals: int, suffix: str) -> None:
     """A server writes what a client sent in another form, and reads that again."""
     try:

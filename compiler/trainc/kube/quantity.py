@@ -167,8 +167,8 @@ def parse(text: str) -> Quantity:
     spelt = _Spelt(text, -1 if sign == "-" else 1, digits or "0", decimals, exponent, style)
     if (narrow := _narrow(spelt)) is not None:
         return narrow
-    # The exponent of a canonical form is a multiple of 3.
-    added = (exponent - len(decimals)) % 3 if style is Format.DECIMAL_EXPONENT else 0
+    # The exponent of a canonical form is a multiple of 3, and not below nano.
+    added = 0 if style is Format.BINARY_SI else max(exponent - len(decimals), NANO) % 3
     if not zeros + digits + decimals or len(digits + decimals) + added > _MAX_SHIFT:
         raise QuantityError(NUMBER_ERROR)
     return _widen(spelt)
