@@ -71,17 +71,21 @@ def projects() -> tuple[dict[str, str], ...]:
 @cache
 def known() -> dict[str, tuple[list[Json], list[str]]]:
     """Return the values that each key has in the projects, and the keys beside and below it."""
-    found: dict[str, tuple[list[Json], list[str]]] = {}
+    values: dict[str, dict[str, Json]] = {}
+    below: dict[str, dict[str, None]] = {}
     for project in projects():
         for name, text in project.items():
             for document in load(Source(name, text))[0]:
                 for path, value in _nodes(document.data, ()):
-                    key = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
-                    values, below = found.setdefault(key, ([], []))
-                    if value not in values:
-                        values.append(value)
-                    below += (each for each in (value if isinstance(value, dict) else ()) if each not in below)
-    return found
+                    key = _key(path)
+                    values.setdefault(key, {})[json.dumps(value)] = value
+                    below.setdefault(key, {}).update(dict.fromkeys(value) if isinstance(value, dict) else {})
+    return {key: ([*values[key].values()], [*below[key]]) for key in values}
+
+
+def _key(path: tuple[str | int, ...]) -> str:
+    """Return the last key of a path; empty for a document."""
+    return next((str(step) for step in reversed(path) if isinstance(step, str)), "")
 
 
 def _nodes(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Json]]:
@@ -120,8 +124,7 @@ class Editor:
         """Return an object with one value replaced, added or removed."""
         nodes = list(_nodes(data, ()))
         path, value = self.pick(nodes)
-        key = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
-        values, below = known().get(key, ([], []))
+        values, below = known().get(_key(path), ([], []))
         kind = self.chance.randrange(6)
         if kind == 0 and values:
             new = self.pick(values)
