@@ -135,7 +135,7 @@ def test_the_limit_holds_in_a_finalizer(repository: Path) -> None:
 IN_C = """
 import itertools, trainc.cli, trainc.cli.limits as limits, trainc.pipeline.job as job
 limits.SECONDS_TO_END = 1
-job._compile = lambda context, document: sum(itertools.repeat(0))
+job._compile = lambda context, document: sum(itertools.repeat(0, 1 << 31))
 trainc.cli.main()
 """
 
@@ -250,6 +250,7 @@ def test_files_of_revisions_add_to_the_limit(repository: Path, monkeypatch: pyte
     monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_to.append(limits[0]))
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
     command = ["validate", "--base", "HEAD", "--policies-from", "HEAD"]
     assert CliRunner().invoke(trainc, command, obj=Limits()).exit_code == 0
     # Four inputs and three JobSets of each revision; then the runtime.
