@@ -169,21 +169,22 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
         return Remembered(self._applied_to, _REQUESTS)
 
     @cached_property
-    def _narrowed(self) -> Remembered[str, tuple[Bound, ...]]:
-        """The policies by namespace, without the bindings that never apply there: each namespace may have its own."""
+    def _by_namespace(self) -> Remembered[str, tuple[Bound, ...]]:
+        """The policies by namespace, as ``_bound_in`` returns them."""
+        return Remembered(self._bound_in, _REQUESTS)
 
-        def narrowed(namespace: str) -> tuple[Bound, ...]:
-            def applying(bound: Bound) -> tuple[Stored, ...]:
-                return tuple(each for each in bound.bindings if sees(each.constraints, namespace, self.cluster))
+    def _bound_in(self, namespace: str) -> tuple[Bound, ...]:
+        """Return the policies with the bindings that may apply in a namespace: each namespace may have its own."""
 
-            return tuple(replace(bound, bindings=applying(bound)) for bound in self.bound)
+        def in_it(binding: Stored) -> bool:
+            return sees(binding.constraints, namespace, self.cluster)
 
-        return Remembered(narrowed, _REQUESTS)
+        return tuple(replace(bound, bindings=tuple(filter(in_it, bound.bindings))) for bound in self.bound)
 
     def _applied_to(self, request: Request) -> tuple[tuple[Bound, Applied | None], ...]:
         found: list[tuple[Bound, Applied | None]] = []
-        by_namespace = request.scope and request.resource != "namespaces"
-        for bound in self._narrowed[request.scope] if by_namespace else self.bound:
+        is_in_namespace = request.scope and request.resource != "namespaces"
+        for bound in self._by_namespace[request.scope] if is_in_namespace else self.bound:
             if depends_on_object(bound, request):
                 found.append((bound, None))
             elif (applied := apply(bound, request, self.cluster)) is not None:
