@@ -288,7 +288,7 @@ def test_so_many_files_that_git_and_flux_take_too_long_are_an_error(
     commit(root.parent)
     monkeypatch.setattr(f"trainc.project.clones.{limit}", len(others) - more)
     _, output = run("validate", "--base", "HEAD")
-    message = f"error[TC011]: one of more than {len(others) - 1} files that trainc does not read, or copies: "
+    message = f"error[TC011]: one of more than {len(others) - 1} files that are copies or that trainc does not read: "
     assert output.count(message) == more
     assert ("policies/tests/x.yaml:1:1: error[TC011]: " in output) == (more == 1), output
 

@@ -34,7 +34,7 @@ _MOST_FOR_FLUX = 10_000
 """For each file in ten folders, Flux's checkout takes two milliseconds, half of them in the kernel."""
 _TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
-_OTHERS = "one of more than {:,} files that trainc does not read, or copies: Argo CD and Flux may take too long"
+_OTHERS = "one of more than {:,} files that are copies or that trainc does not read: Argo CD and Flux may take too long"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
 _ODD = "not stored as git writes a folder: Argo CD and Flux may read something else there, or nothing"
 _REWRITE = "let git write it again: commit a change of a file in it, or beside it if it is empty"
@@ -65,7 +65,7 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     named = submodules(os.fspath(top_for(root))) or ()
     try:
         entries = list(entries_in_index(root, *INPUTS, OUT)) if top_of(root) is not None else []
-    except RevisionError:  # of another user, or without git
+    except RevisionError:  # the repository of another user, or no program git
         return
     index, contents, others = set[str](), set[str](), list[str]()
     for _, kind, name, content in entries:
