@@ -158,11 +158,10 @@ def _launcher(
     def environment() -> list[CommentedMap]:
         return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *added)]
 
-    in_job = [key for key in OF_TRAINER if key not in ("env", "resources")]
     pods = PodSet(
         name=LAUNCHER,
         job=job,
-        in_job=in_job,
+        in_job=OF_TRAINER.keys() - {"env", "resources"},
         environment=environment,
         variables=(*names, *replaced),
         everywhere=False,
