@@ -180,8 +180,8 @@ def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
                     yield "Pod", f"{first}-0"
                     continue
                 last = f"{first[:-1]}{replicas - 1 if isinstance(replicas, int) else 0}"  # may lose its longer index
-                for pod in dict.fromkeys((first, last)):
-                    yield "Pod", _LEADER.sub("-0-0", f"{pod}-"[:LONGEST_PREFIX].rpartition("-")[0])
+                for each in dict.fromkeys((first, last)):
+                    yield "Pod", _LEADER.sub("-0-0", f"{each}-"[:LONGEST_PREFIX].rpartition("-")[0])
     if get(spec, "network", "enableDNSHostnames") is not False:
         yield "Service", str(get(spec, "network", "subdomain") or name)
     for _, _, claim in claim_templates(jobset):
