@@ -236,6 +236,7 @@ def test_files_jobs_and_policies_add_to_the_limit(repository: Path, monkeypatch:
     put(repository, "policies/p.yaml", POLICY)
     assert CliRunner().invoke(trainc, ["render", "--no-cache"], obj=Limits()).exit_code == 0
     assert set_to[3:] == [1000, 1500, 1860]
+    assert [each - MEMORY for each in memory[3:]] == [0, 5 << 18, 8 << 18], "a policy takes no memory for each job"
     assert (SECONDS_PER_ITEM, PER_POLICY) == (0.05, 0.2)
 
 
@@ -255,6 +256,33 @@ def test_files_of_revisions_add_to_the_limit(repository: Path, monkeypatch: pyte
     assert CliRunner().invoke(trainc, command, obj=Limits()).exit_code == 0
     # Four inputs and three JobSets of each revision; then the runtime.
     assert [seconds for seconds in set_to if seconds < MEMORY] == [1000, 1700, 2400, 2500, 2500]
+
+
+@needs_git
+def test_policies_of_the_base_and_on_pods_add_to_the_limit(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each of three jobs: a policy of the base that differs, and policies that are tried on pods, too."""
+    set_to: list[int] = []
+    put(repository, "policies/p.yaml", POLICY)
+    commit(repository)
+    monkeypatch.setenv("TRAINC_CPU_SECONDS", "1000")
+    monkeypatch.setattr("trainc.cli.limits.SECONDS_PER_ITEM", 100)
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_to.append(limits[0]))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
+
+    def compiling(*args: str) -> int:
+        set_to.clear()
+        assert CliRunner().invoke(trainc, ["validate", *args], obj=Limits()).exit_code == 0
+        *_, before, after = (each for each in set_to if each < MEMORY)
+        return after - before
+
+    base = ("--base", "HEAD", "--policies-from", "HEAD")
+    assert compiling(*base) == 360
+    put(repository, "policies/p.yaml", POLICY.replace("'true'", "'1 == 1'"))
+    assert compiling(*base) == 420
+    assert compiling() == 360
+    put(repository, "trainc.yaml", "policies: {pods: true}\n")
+    assert compiling() == 480
 
 
 def test_jobs_add_to_the_limit_if_only_changed_files_are_rendered(

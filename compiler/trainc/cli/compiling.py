@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import WrongValue
-from trainc.cli.limits import PER_POLICY, allow
+from trainc.cli.limits import allow
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
@@ -133,8 +133,8 @@ def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool)
         from trainc.cli.progress import progress
 
         waiting = tuple(documents)
-        bound = () if context.policies is None else context.policies.policies.bound
-        allow(len(waiting) * (1 + PER_POLICY * len(bound)))
+        tried = 0 if context.policies is None else context.policies.tried
+        allow(len(waiting), len(waiting) * tried)
         with progress(len(waiting), "compiling", quiet=quiet) as shown:
             for job in inner(context, waiting):
                 shown.advance()

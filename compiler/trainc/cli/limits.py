@@ -38,7 +38,7 @@ MEMORY_PER_ITEM: Final = 1 << 18
 """What each of them adds to that of memory: a job is both, and takes 150 KB."""
 
 PER_POLICY: Final = 0.2
-"""The items that each bound policy counts as for each job, whose objects it is tried on: a rich one takes 1 ms."""
+"""The items that each bound policy counts as for each job, whose JobSet it is tried on: a rich one takes 1 ms."""
 
 
 class Limits:
@@ -66,10 +66,10 @@ class Limits:
             self.add(0)
             os.register_at_fork(after_in_child=self._set_timer)
 
-    def add(self, items: float) -> None:
-        """Allow more, for items that are read or compiled."""
+    def add(self, items: float, tried: float = 0) -> None:
+        """Allow more, for items that are read or compiled, and more time for policies that are tried on a job each."""
         if self.seconds < inf:
-            self.seconds += items * SECONDS_PER_ITEM
+            self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM
             self.memory += items * MEMORY_PER_ITEM
             _limit("RLIMIT_CPU", self.seconds)
             _limit("RLIMIT_DATA", self.memory)
@@ -122,10 +122,13 @@ def _of_run() -> Limits | None:
     return None if context is None else context.find_object(Limits)
 
 
-def allow(items: float) -> None:
-    """Allow the command that runs more time and memory, for files to read or jobs to compile."""
+def allow(items: float, tried: float = 0) -> None:
+    """Allow the command that runs more time and memory, for files to read or jobs to compile.
+
+    ``tried`` is how often a policy is tried on a job, which takes time only.
+    """
     if (limits := _of_run()) is not None:
-        limits.add(items)
+        limits.add(items, tried)
 
 
 class LimitedCommand(Command):
