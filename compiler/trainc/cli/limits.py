@@ -76,9 +76,10 @@ class Limits:
             self._set_timer()
 
     def _set_timer(self) -> None:
-        """Let SIGPROF end this process some time after the limit: Python handles no signal within a call of C code.
+        """Let SIGPROF end this process some time after the limit, if it goes on.
 
-        The other limits are inherited by a process that is forked, the timer is not.
+        Python handles no signal within a call of C code, and ignores an exception in a finalizer. The other limits are
+        inherited by a process that is forked, the timer is not.
         """
         left = self.seconds + SECONDS_TO_END - process_time()
         signal.setitimer(signal.ITIMER_PROF, 0 if left == inf else max(left, 1))
@@ -86,9 +87,7 @@ class Limits:
     def _stop(self, number: int, frame: FrameType | None) -> NoReturn:
         end = Stopped(ENVIRONMENT)
         try:
-            # Python goes on after one in a finalizer: the kernel ends what does.
-            _limit("RLIMIT_CPU", process_time() + SECONDS_TO_END)
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN)  # it comes each second
             where = next((f" at {name}" for name in _names(frame)), "")
             echo_line(f"trainc: error: stopped after {ceil(self.seconds)} seconds of processor time{where}", err=True)
             echo_line(f"Hint: make the file smaller or simpler; {VARIABLE} sets another limit.", err=True)
