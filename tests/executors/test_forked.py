@@ -162,3 +162,8 @@ def test_chunks_hold_every_job_once(count: int, workers: int) -> None:
     assert [number for part in parts for number in range(*part)] == list(range(count))
     assert max(end - begin for begin, end in parts) <= CHUNK
     assert len(parts) >= min(count, workers)
+
+
+def test_the_numbers_of_all_chunks_fit_into_the_smallest_pipe() -> None:
+    """Nobody reads them before they are written."""
+    assert len(ranges(1_000_000, 64)) * forking._NUMBER <= 4096

@@ -4,6 +4,8 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -349,3 +351,20 @@ def test_a_git_that_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGPIPE, before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pipes of another size")
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+def test_git_and_trainc_do_not_wait_for_each_other_where_pipes_are_small(tmp_path: Path, form: str) -> None:
+    """A user with a thousand pipes, such as root on a node with many containers, gets pipes of one or two pages."""
+    for number in range(250):
+        put(tmp_path, f"jobs/a/{number}.yaml", b"kind: X\n" * 20 + b"# %d\n" % number)
+    git(tmp_path, "init", "-q", f"--object-format={form}")
+    commit(tmp_path)
+    code = """\
+import subprocess, functools, pathlib, trainc.project.git as git, trainc.project.revisions as revisions
+git.subprocess.Popen = functools.partial(subprocess.Popen, pipesize=4096)
+print(len(revisions.read_revision(pathlib.Path(), "HEAD").sources))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=10, capture_output=True, check=True)
+    assert done.stdout == b"250\n"

@@ -33,8 +33,8 @@ _ROUNDS: Final = 4
 _NUMBER: Final = 4
 """The bytes of the number of a chunk."""
 
-_MOST: Final = 8192
-"""The most chunks: their numbers fit into a pipe."""
+_MOST: Final = 1024
+"""The most chunks: their numbers fit into a page, the least that a pipe holds."""
 
 
 def forked(workers: int | None = None) -> Executor:

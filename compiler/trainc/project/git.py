@@ -269,8 +269,9 @@ def without_content(name: str) -> RevisionError:
 _Reader = Callable[[Sequence[tuple[str, str]]], Iterator[bytes]]
 """Yields the contents of files and folders, given by name and hash. Raises RevisionError."""
 
-_AT_ONCE: Final = 200
-"""The most hashes that git is sent before its answers are read; with more, both could wait for the other."""
+_AT_ONCE: Final = 60
+"""The most hashes that git is sent before its answers are read; with more than a page of them, the least that a pipe
+holds, both could wait for the other."""
 
 
 @contextmanager
