@@ -5,12 +5,15 @@ import io
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
+from trainc.project.clones import source_overrides
+from trainc.project.foreign import _with_other_content
 from trainc.project.links import leads_out
 from trainc.project.missing import submodules
 from trainc.project.read import (
@@ -101,7 +104,7 @@ def test_links_in_the_project_are_errors(tmp_path: Path) -> None:
     links = {
         "jobs/a/.hidden.yaml": "x.yaml",
         "jobs/a/broken.yaml": "nowhere",
-        "jobs/a/file.txt": "x.yaml",  # which no command reads; validate reports it if git has it
+        "jobs/a/file.txt": "x.yaml",
         "jobs/a/link.yaml": "../../more/b/y.yaml",
         "jobs/a/loop.yaml": "loop.yaml",
         "jobs/b": "../more/b",
@@ -114,7 +117,7 @@ def test_links_in_the_project_are_errors(tmp_path: Path) -> None:
         (root / name).symlink_to(target)
     inputs = read_tree(root, "jobs")
     assert names(inputs) == ["jobs/a/x.yaml"]
-    read = ("a/broken.yaml", "a/link.yaml", "a/loop.yaml", "b", "c")
+    read = ("a/broken.yaml", "a/file.txt", "a/link.yaml", "a/loop.yaml", "b", "c")
     message = "symbolic link, which trainc does not follow"
     assert sorted(problems(inputs)) == [("TC011", f"jobs/{name}", message) for name in read]
     assert {finding.severity for finding in inputs.findings} == {Severity.ERROR}
@@ -126,6 +129,26 @@ def test_links_in_the_project_are_errors(tmp_path: Path) -> None:
     (root / "trainc.yaml").rename(root / "other.yaml")
     (root / "trainc.yaml").symlink_to("other.yaml")
     assert problems(read_config(root)) == [("TC011", "trainc.yaml", message)]
+
+
+def test_nobody_asks_where_a_link_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a file system that does not answer, such as one of another machine below /net."""
+    root = tree(tmp_path, "jobs/a/x.yaml", "out/prod/a/x/jobset-x.yaml", "trainc.yaml", ".git/HEAD")
+    links = ("jobs/b", "jobs/a/y.yaml", "jobs/a/run.sh", "jobs/a/folder", "out/prod/a/x/.gitattributes")
+    for name in links:
+        (root / name).symlink_to(root)
+    stat, asked = os.stat, list[str]()
+
+    def seen(path: Any, **options: Any) -> os.stat_result:
+        if options.get("follow_symlinks", True) and any(str(path).startswith(str(root / name)) for name in links):
+            asked.append(str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", seen)
+    found = [*read_tree(root, "jobs").findings, *source_overrides(root)]
+    found += _with_other_content(root, ["out/prod/a/x/jobset-x.yaml"])
+    assert sorted(each.file for each in found) == sorted(links)
+    assert not asked
 
 
 def test_links_beside_policies_are_not_read(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import RevisionError, entries_in_index, is_revision, odd_folders, prefix_of, top_for
 from trainc.project.links import top_of
 from trainc.project.missing import submodules
-from trainc.project.names import CONFIG, INPUTS, OUT, all_parents, is_output, is_placed, is_read, is_text
+from trainc.project.names import CONFIG, INPUTS, JOBS, OUT, all_parents, is_output, is_placed, is_read, is_text
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD may read nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
@@ -45,12 +45,12 @@ def source_overrides(root: Path) -> Iterator[Finding]:
     """Yield a finding for each file that Argo CD merges into the source of an Application of ``trainc cmp``.
 
     That replaces the plugin or its parameters (reposerver/repository, mergeSourceParameters). The path of such an
-    Application is a folder of jobs/, or the project.
+    Application is a folder of jobs/, or the project. Links there are findings of their own, and are not followed.
     """
-    for place in ("", "jobs/*/"):
-        for path in sorted(root.glob(f"{place}.argocd-source*.yaml")):
-            name = path.relative_to(root).as_posix()
-            yield _about(name, _OVERRIDE, "remove it: set the Application's source in its own spec")
+    folders = (root, *(folder for folder in sorted((root / JOBS).glob("*")) if not folder.is_symlink()))
+    for path in (path for folder in folders for path in sorted(folder.glob(".argocd-source*.yaml"))):
+        name = path.relative_to(root).as_posix()
+        yield _about(name, _OVERRIDE, "remove it: set the Application's source in its own spec")
 
 
 def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:

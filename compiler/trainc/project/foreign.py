@@ -59,17 +59,18 @@ def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, conf
 def _with_other_content(root: Path, own: Collection[str]) -> Iterator[Finding]:
     """Yield a finding if Flux, which knows no attributes of git, may read other content of trainc's files.
 
-    Git would wait for a pipe in place of attributes.
+    Git would wait for a pipe in place of attributes. A link in out/ may lead to a file system that does not answer.
     """
     from trainc.project.git import with_other_content
 
     home, top = Path(real_path(root)), top_of(root)
     if not own or top is None:
         return
-    above = (os.fspath(folder) for folder in (home, *home.parents) if folder.is_relative_to(top))
+    above = [os.fspath(folder) for folder in (home, *home.parents) if folder.is_relative_to(top)]
     for folder in (*above, *(f"{home}/{name}" for name in sorted(all_parents(own)))):
         path = f"{folder}/{_ATTRIBUTES}"
-        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        is_link = folder not in above and os.path.islink(path)
+        if is_link or (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))):
             yield about(os.path.relpath(path, home), "not a regular file, and git would read it")
             return
     if found := with_other_content(root, sorted(own)):

@@ -40,11 +40,12 @@ def files_below(base: str, start: str = "", prefix: str = "", *, inside: bool) -
                 continue
             name = f"{folder}/{entry.name}" if folder else entry.name
             shown, is_link, is_readable = prefix + name, entry.is_symlink(), name.lower().endswith(SUFFIXES)
-            is_folder = os.path.isdir(entry.path) if is_link else entry.is_dir()
+            # Where a link of a project leads is not asked: that may be a file system that does not answer.
+            is_folder = not inside and os.path.isdir(entry.path) if is_link else entry.is_dir()
             if not is_text(entry.name):
-                if is_folder or is_readable:
+                if is_folder or is_readable or (is_link and inside):
                     findings.append(unnamable(shown))
-            elif is_link and (is_folder or (inside and (is_readable or may_have_inputs(shown)))):
+            elif is_link and (is_folder or inside):
                 severity = None if inside and not is_output(shown) else Severity.WARNING  # those are TC903
                 findings.append(not_followed(shown, severity))
             elif is_folder:
