@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import RUNTIME, Run, job
 
+from builders import runtime, trainjob
 from folders import put, tree
 from trainc import Source
 from trainc.cli.reporter import Reporter
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.findings import CODES
-from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix
+from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
 from trainc.inputs.source import Document
 from trainc.pipeline.compile import compile as compiled
 from trainc.project.environments import Outcome
@@ -266,6 +267,17 @@ def test_the_page_decides_for_every_code_with_a_hint() -> None:
     assert codes_of(fixes) == {*FIXABLE, *NEW_RUN}
     assert codes_of(fixes) & codes_of(reasons) == set()
     assert hinted() - codes_of(fixes) == codes_of(reasons)
+
+
+@pytest.mark.parametrize(("kind", "edits"), [("", False), (", kind: ClusterTrainingRuntime", True)])
+def test_a_kind_that_is_a_default_is_not_replaced(kind: str, edits: bool) -> None:
+    """The document may have the default, or not, as that of a job that another process compiled."""
+    texts = {
+        "jobs/a/one.yaml": trainjob("one", runtime=f"rt{kind}", metadata=", namespace: a"),
+        "runtimes/rt.yaml": runtime(kind="TrainingRuntime", metadata=", namespace: a"),
+    }
+    (finding,) = (each for each in compiled([Source(*each) for each in texts.items()]).findings if each.code == "TC301")
+    assert (fix_of(finding) is not None) is edits
 
 
 def test_impossible_edits_of_many_documents_cost_few_reads() -> None:

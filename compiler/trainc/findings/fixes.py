@@ -205,7 +205,7 @@ def _locked_digest(finding: Finding) -> Fix | None:
 def _runtime(finding: Finding) -> Fix | None:
     """Return the fix of a runtimeRef: the kind that has a runtime of this name, or else a similar name."""
     kind, path = _KIND.match(finding.hint or ""), (*finding.path[:-1], "kind")
-    if kind is None or get(finding.document.data, *path) is None:
+    if kind is None or path not in finding.document.marks():  # a default, which the data may have
         return _similar_value(finding)
     return Fix(Action.REPLACE, path, kind[1])
 
