@@ -21,7 +21,7 @@ from trainc.migrate.jobs import (
     succeed_with,
     without_pods,
 )
-from trainc.migrate.pods import OF_TRAINER, PodSet, literal, replicated_job
+from trainc.migrate.pods import OF_LAUNCHER, PodSet, literal, replicated_job
 from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
@@ -145,8 +145,7 @@ def _launcher(
 ) -> CommentedMap:
     """Return the launcher, with its variables and resources, which Trainer would give to nodes too if it is one.
 
-    Those of a TrainJob would look as if they were for the nodes, which train. The operator of v1 sets variables of
-    Intel MPI in any launcher. Transport kubexec does so for Intel MPI.
+    The operator of v1 sets variables of Intel MPI in any launcher. Transport kubexec does so for Intel MPI.
     """
     names = () if as_worker else _NO_GPUS
     roles = () if operator.by_exec else ((_ROLE, "launcher"),)
@@ -161,7 +160,7 @@ def _launcher(
     pods = PodSet(
         name=LAUNCHER,
         job=job,
-        in_job=OF_TRAINER.keys() - {"env", "resources"},
+        in_job=OF_LAUNCHER,
         environment=environment,
         variables=(*names, *replaced),
         everywhere=False,

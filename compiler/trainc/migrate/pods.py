@@ -41,6 +41,8 @@ OF_TRAINER: Final = {
     "resources": "resourcesPerNode",
 }
 """The fields of a container that the trainer of a TrainJob sets."""
+OF_LAUNCHER: Final = ("image", "command", "args")
+"""Those of a launcher of MPI: variables and resources of a TrainJob look as if they were for the nodes, which train."""
 PERMANENT: Final = range(1, 128)
 """The exit codes after which an operator does not restart a pod with restartPolicy ExitCode."""
 JOBSET_NAME: Final = "JOBSET_NAME"
