@@ -21,7 +21,7 @@ from trainc.migrate.jobs import (
     succeed_with,
     without_pods,
 )
-from trainc.migrate.pods import OF_LAUNCHER, PodSet, literal, replicated_job
+from trainc.migrate.pods import PodSet, literal, replicated_job
 from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
@@ -160,7 +160,6 @@ def _launcher(
     pods = PodSet(
         name=LAUNCHER,
         job=job,
-        in_job=OF_LAUNCHER,
         environment=environment,
         variables=(*names, *replaced),
         everywhere=False,

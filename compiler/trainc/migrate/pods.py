@@ -17,7 +17,7 @@ from trainc.migrate.documents import Old
 from trainc.migrate.hosts import ROLES, check_names, with_new_names
 from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
 from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
-from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
+from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, LAUNCHER, NODE, TRAINER
 
 MANAGER: Final = "trainc.dev/import"
 PATCHABLE: Final = (
@@ -33,7 +33,7 @@ PATCHABLE: Final = (
 )
 """The fields of a pod that a runtime patch can set."""
 PATCHABLE_OF_CONTAINERS: Final = ("securityContext", "volumeMounts")
-OF_TRAINER: Final = {
+_OF_TRAINER: Final = {
     "image": "image",
     "command": "command",
     "args": "args",
@@ -41,7 +41,7 @@ OF_TRAINER: Final = {
     "resources": "resourcesPerNode",
 }
 """The fields of a container that the trainer of a TrainJob sets."""
-OF_LAUNCHER: Final = ("image", "command", "args")
+_OF_LAUNCHER: Final = ("image", "command", "args")
 """Those of a launcher of MPI: variables and resources of a TrainJob look as if they were for the nodes, which train."""
 PERMANENT: Final = range(1, 128)
 """The exit codes after which an operator does not restart a pod with restartPolicy ExitCode."""
@@ -95,17 +95,16 @@ def can_list_hosts(old: Old, path: Path, count: int) -> bool:
 class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     """How the pods of one type of replicas become those of a replicated job.
 
-    ``name`` is the replicated job's. ``job`` is the TrainJob whose trainer these pods are, or None. ``in_job`` are the
-    fields of the main container that go to its trainer. ``environment`` returns the variables that the runtime sets,
-    and ``variables`` are the names of all that the old operator sets, also in the TrainJob. ``everywhere`` says whether
-    the operator sets them in all containers. ``port`` is the name of a port that is no longer needed. ``roles`` are the
-    types of replicas in the names of the old pods. ``fails_fast`` says whether the operator fails the job when a pod
-    that does not restart fails. ``metadata`` are the labels and annotations that it sets in place of the template's.
+    ``name`` is the replicated job's. ``job`` is the TrainJob whose trainer these pods are, or None. ``environment``
+    returns the variables that the runtime sets, and ``variables`` are the names of all that the old operator sets, also
+    in the TrainJob. ``everywhere`` says whether the operator sets them in all containers. ``port`` is the name of a
+    port that is no longer needed. ``roles`` are the types of replicas in the names of the old pods. ``fails_fast`` says
+    whether the operator fails the job when a pod that does not restart fails. ``metadata`` are the labels and
+    annotations that it sets in place of the template's.
     """
 
     name: str = NODE
     job: CommentedMap | None = None
-    in_job: Collection[str] = tuple(OF_TRAINER)
     container: str = NODE
     environment: Environment = list
     variables: Collection[str] = ()
@@ -236,7 +235,8 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
     old, at = replicas.old, replicas.container
     container = mapping(name=pods.container)
     trainer = pods.job["spec"]["trainer"] if pods.job is not None else None
-    in_job = {} if trainer is None else {key: name for key, name in OF_TRAINER.items() if key in pods.in_job}
+    chosen = _OF_LAUNCHER if pods.name == LAUNCHER else _OF_TRAINER
+    in_job = {} if trainer is None else {key: _OF_TRAINER[key] for key in chosen}
     if old.get(*at, "resources", "claims"):
         in_job.pop("resources", None)  # Trainer drops the claims of a TrainJob
     if "image" in in_job and isinstance(image := old.get(*at, "image"), str):

@@ -18,7 +18,7 @@ from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_metadata, report_priority
 from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
 from trainc.migrate.lifecycle import Lifecycle, check_restarts, job_policies, jobset_policies, lifecycle_of
-from trainc.migrate.pods import OF_LAUNCHER, OF_TRAINER, PodSet, can_list_hosts, host, replicated_job
+from trainc.migrate.pods import PodSet, can_list_hosts, host, replicated_job
 from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
 from trainc.upstream import LAUNCHER, NODE
@@ -223,7 +223,6 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
     pods = PodSet(
         name=task.job,
         job=job if is_main else None,
-        in_job=OF_LAUNCHER if task.job == LAUNCHER else tuple(OF_TRAINER),
         container=container,
         environment=lambda: plugins.variables(task.name, alone=task.alone),
         variables=plugins.names(task.name),
