@@ -11,7 +11,6 @@ from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import RevisionError, entries_in_index, is_revision, odd_folders, prefix_of, top_for
-from trainc.project.links import top_of
 from trainc.project.missing import submodules
 from trainc.project.names import CONFIG, INPUTS, JOBS, OUT, all_parents, is_output, is_placed, is_read, is_text
 
@@ -64,7 +63,7 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     prefix, for_flux = prefix_of(root), is_used(config)
     named = submodules(os.fspath(top_for(root))) or ()
     try:
-        entries = list(entries_in_index(root, *INPUTS, OUT)) if top_of(root) is not None else []
+        entries = list(entries_in_index(root, *INPUTS, OUT))
     except RevisionError:  # the repository of another user, or no program git
         return
     index, contents, others = set[str](), set[str](), list[str]()

@@ -58,8 +58,10 @@ class RevisionError(Exception):
 def entries_in_index(root: Path, *paths: str) -> Iterator[tuple[str, Kind, str, str]]:
     """Yield the tag, kind, name from root and hash of each entry of git's index at or below paths; S is left out.
 
-    Raises RevisionError.
+    Outside of a repository, there are none. Raises RevisionError.
     """
+    if top_of(root) is None:
+        return
     prefix = prefix_of(root)
     listing = git(root, "ls-files", "-t", "--stage", "-z", "--", *(prefix + path or "." for path in paths))
     for line in filter(None, listing.split(b"\0")):
@@ -106,7 +108,7 @@ def index_of(root: Path, *folders: str) -> dict[str, Kind] | None:
     None if the project is in a repository that git does not read, such as one of another user.
     """
     try:
-        return {name: kind for _, kind, name, _ in entries_in_index(root, *folders)} if top_of(root) else {}
+        return {name: kind for _, kind, name, _ in entries_in_index(root, *folders)}
     except RevisionError:
         return None
 
