@@ -146,6 +146,7 @@ def test_errors_of_the_file_system(name: str, repository: Path, run: Run) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_values(name: str, repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", "severities: {TC615: ignore}\nenvironments: {prod: {}}\n")
     value = json.dumps(name)
     script = json.dumps(f"set -e\n{name}\n  {OUTPUT}\nend\n")
     extra = "  managedBy: trainer.kubeflow.org/trainjob-controller\n"

@@ -177,13 +177,14 @@ _KUSTOMIZE: Final = "internal.config.kubernetes.io/"
 """The prefix of kustomize's own annotations: with needsHashSuffix it renames an object, with others it may panic."""
 _LOCAL: Final = "config.kubernetes.io/local-config"
 _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
-"""Characters that are refused, or replaced, where JSON is read as YAML: between the steps of kustomize, and of what a
-plugin of Argo CD prints (SplitYAML in gitops-engine/pkg/utils/kube/kube.go).
+"""Characters that are refused, or replaced, where JSON is read as YAML: by an API server in each server-side apply
+(applyPatcher in k8s.io/apiserver/pkg/endpoints/handlers/patch.go), between the steps of kustomize, and of what a plugin
+of Argo CD prints (SplitYAML in gitops-engine/pkg/utils/kube/kube.go).
 """
 _QUOTED: Final = lazy("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufffe\uffff]| \n| \\Z")
 """What a text has that go-yaml never writes as a block of lines."""
 _ODD: Final = lazy(r"""\\x(?:7f|[89])|\\uff(?:fe|ff)|\\u202[89]['"]|['"](?:\\t|<<['"])""")
-"""What ``repr`` writes for an object that kustomize or Argo CD's hydrator may spoil."""
+"""What ``repr`` writes for an object that an API server, kustomize or Argo CD's hydrator may spoil."""
 _STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim", "Secret", "ExternalSecret")
 """Kinds whose objects lose their progress or their data, such as keys, if they are replaced or created again."""
 
@@ -233,15 +234,16 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
     if by_flux and (taken := name.replace(":", "__").replace("__", ":")) != name:
         part = "__" if "__" in name else "_:"
         yield ("metadata", "name"), f"with {part} in its name, Flux prunes {taken} in place of it"
-    if (by_flux or settings.argocd.hydrator is not UNSET) and _ODD.search(text):
-        yield from _spoilt(data, by_flux=by_flux)
+    if _ODD.search(text):
+        yield from _spoilt(data, by_flux=by_flux, is_rewritten=by_flux or settings.argocd.hydrator is not UNSET)
 
 
-def _spoilt(data: JsonObject, *, by_flux: bool) -> Iterator[tuple[Path, str]]:
-    """Yield path and message of each key and text that is changed, or that spoils the file, when it is written again.
+def _spoilt(data: JsonObject, *, by_flux: bool, is_rewritten: bool) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of each key and text that is changed, or that spoils the file, on its way to a cluster.
 
-    Flux reads what kustomize writes, and Argo CD what its hydrator writes: with go-yaml, which cannot read it all. Of
-    texts, kustomize writes only those of annotations anew.
+    An API server reads the JSON that Argo CD and Flux apply as YAML. Before that, Flux reads what kustomize writes, and
+    Argo CD what its hydrator writes: with go-yaml, which cannot read it all. Of texts, kustomize writes only those of
+    annotations anew.
     """
     tool, unreadable = "Argo CD", "Argo CD cannot read what its hydrator writes"
     if by_flux:
@@ -251,8 +253,10 @@ def _spoilt(data: JsonObject, *, by_flux: bool) -> Iterator[tuple[Path, str]]:
         value = get(data, *path)
         text = value if isinstance(value, str) else ""
         if found := _UNREADABLE.search(f"{path[-1]}{text}"):
-            effect = "replaces it by a blank" if found[0] == "\x85" else "cannot read the file"
+            effect = "replaces it by a blank" if found[0] == "\x85" else "cannot apply the object"
             yield path, f"with the character U+{ord(found[0]):04X}, {tool} {effect}"
+        elif not is_rewritten:
+            continue
         elif path[-1] == "<<":
             yield path, f"with the key <<, {'Flux leaves it out' if by_flux else unreadable}"
         elif "\n" not in text or _QUOTED.search(text):
