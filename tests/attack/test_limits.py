@@ -120,7 +120,7 @@ LIMITS = {
     "bytes of a file, or of standard input": Limit(files.LIMIT, padded),
     "files below a folder": Limit(files.MAX_FILES),
     "bytes of the files below a folder": Limit(files.MAX_TOTAL),
-    "bytes of the inputs of a git revision": Limit(files.MAX_TOTAL),
+    "bytes of the inputs of a folder of a git revision": Limit(files.MAX_TOTAL),
     "documents in a file": Limit(problems.MAX_DOCUMENTS, lambda n: text("---\n#\n" * n + one())),
     "bytes of an object, as JSON": Limit(
         problems.MAX_OBJECT, lambda n: text(f"{HEAD}data: {'é' * 9}{'x' * (n - EMPTY - 18)}\n---\n{one()}")
@@ -232,12 +232,15 @@ def test_all_files_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def test_all_files_of_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revisions, "MAX_TOTAL", 4)
     (tmp_path / "jobs/a").mkdir(parents=True)
-    (tmp_path / "jobs/a/x.yaml").write_text("####")
+    (tmp_path / "runtimes").mkdir()
+    names = ["jobs/a/x.yaml", "runtimes/r.yaml"]  # together more, which a checkout may have, too
+    for name in names:
+        (tmp_path / name).write_text("####")
     commit(tmp_path)
-    assert [source.name for source in revisions.read_revision(tmp_path, "HEAD").sources] == ["jobs/a/x.yaml"]
+    assert [source.name for source in revisions.read_revision(tmp_path, "HEAD").sources] == names
     (tmp_path / "jobs/a/y.yaml").write_text("#")
     commit(tmp_path)
-    with pytest.raises(revisions.RevisionError, match="the inputs of the revision have more than 0 MiB in all"):
+    with pytest.raises(revisions.RevisionError, match="the inputs of the revision in jobs have more than 0 MiB"):
         revisions.read_revision(tmp_path, "HEAD")
 
 

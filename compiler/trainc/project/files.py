@@ -30,7 +30,7 @@ MAX_FILES: Final = 1_000_000
 """The most files below a folder of inputs. A fleet of 100,000 jobs is the largest that trainc is tested with."""
 
 MAX_TOTAL: Final = 1 << 30
-"""The most bytes that the inputs of one folder, or of a git revision, have together."""
+"""The most bytes that the inputs of one folder have together, also at a git revision."""
 
 _BLOCK: Final = 64 * 1024
 """The least bytes that one call reads, if the file has them."""
