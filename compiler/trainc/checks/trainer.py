@@ -12,7 +12,6 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
-from trainc.plugins.base import ancestor
 from trainc.plugins.jobset import INITIALIZERS
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
@@ -211,10 +210,11 @@ def check_counts(model: Model) -> Iterator[Finding]:
 
 def _raised_counts(model: Model) -> Iterator[Finding]:
     """Yield a finding on each count of a replicated job below one that no count of the trainer replaces."""
+    replaced = {pod_set.name for pod_set in model.pod_sets if pod_set.is_single}  # a patch may change the label
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
         for path in (("replicas",), ("template", "spec", "parallelism"))[: 1 if model.uses("mpi") else 2]:
             value = get(job, *path)
-            if not isinstance(value, int) or value > 0 or ancestor(job) in ROLES:
+            if not isinstance(value, int) or value > 0 or job.get("name") in replaced:
                 continue
             raised = value == 0 or path[-1] == "parallelism"
             effect = "Trainer creates one" if raised else "JobSet ends too early, since it needs fewer Jobs to succeed"
