@@ -50,7 +50,14 @@ def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: 
     assert run("validate").exit_code == 2
 
 
-@pytest.mark.parametrize("error", [MemoryError(), SystemError("error return without exception set")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        SystemError("error return without exception set"),
+        SystemError("<function sort_key at 0x7f1af7c6f1a0> returned NULL without setting an exception"),
+    ],
+)
 def test_a_job_for_which_there_is_no_memory_is_no_fault(
     error: Exception, repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,8 +27,11 @@ INTERRUPTED: Final = 130
 _LIBRARIES: Final = tuple(EXTENSION_SUFFIXES)
 """The ends of the names of modules that are not in Python, such as .so."""
 
-_NO_FRAME: Final = "error return without exception set"
-"""The message of the SystemError that Python 3.11 raises where it has no memory for a frame."""
+_NO_FRAME: Final = ("error return without exception set", "returned NULL without setting an exception")
+"""How messages of the SystemError end that Python 3.11 raises where it has no memory for a frame.
+
+The second one is that of a function that C code calls, such as the key of a sort.
+"""
 
 
 class WrongValue(click.BadParameter):
@@ -71,7 +74,7 @@ def failure(error: Exception, *, verbose: bool) -> int:
     from trainc.cli.limits import allow
 
     allow(inf)  # the message may need memory
-    if isinstance(error, MemoryError) or (isinstance(error, SystemError) and str(error) == _NO_FRAME):
+    if isinstance(error, MemoryError) or (isinstance(error, SystemError) and str(error).endswith(_NO_FRAME)):
         error.__traceback__ = error.__context__ = None  # they hold what filled the memory
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     if isinstance(error, ImportError) and (error.path or "").endswith(_LIBRARIES):
