@@ -12,7 +12,6 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.findings.display import listed
-from trainc.gitops.pods import claim_templates
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, is_among
 from trainc.inputs.source import Document
@@ -170,6 +169,8 @@ _HOOK: Final = "argocd.argoproj.io/hook"
 _HELM_HOOK: Final = "helm.sh/hook"
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _TRACKED: Final = "argocd.argoproj.io/tracking-id"
+_CLAIMS: Final = frozenset(("volumeClaimPolicies", "volumeClaimTemplate"))
+"""The fields with the templates of claims that controllers create."""
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 FLUX_PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
 _IGNORED: Final = ((f"{FLUX_PREFIX}reconcile", "disabled"), (f"{FLUX_PREFIX}ssa", "ignore"))
@@ -225,11 +226,11 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
         yield (), f"{message}, and its first line names its sources"
     elif not by_flux and _SKIPPED in text:  # faster than a walk, and hardly ever true
         yield [path for path in paths(data) if path and _SKIPPED in f"{path[-1]} {get(data, *path)}"][-1], message
-    # Argo CD sets its own id on what it applies, but JobSet creates claims.
-    for root, _, template in () if by_flux else claim_templates(data):
-        for path in paths(template, root):
-            if path[-1] == _TRACKED:
-                yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
+    # Argo CD sets its own id on what it applies, but controllers create claims. One of an ephemeral volume has no owner
+    # any more once the Job controller deletes its pod, if that has the finalizer orphan.
+    for path in paths(data) if not by_flux and _TRACKED in text else ():
+        if path and path[-1] == _TRACKED and not _CLAIMS.isdisjoint(path):
+            yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
     name = str(get(data, "metadata", "name"))
     if by_flux and (taken := name.replace(":", "__").replace("__", ":")) != name:
         part = "__" if "__" in name else "_:"
