@@ -43,9 +43,14 @@ def test_a_pile_of_marks_is_not_shown() -> None:
     assert all(
         map(is_shown, ("e\u0302\u0323", "\u05d1\u05bc\u05b0\u05bd", "\u0e17\u0e35\u0e48", "\u0f40\u0f71\u0f72\u0f7e"))
     )
-    for mark in "\u0336\u0483\u05b0\u064b\u0e47\u0f71\u20dd":
-        assert one_line(f"a{mark * 6}b") == f"a{mark * 4}" + 2 * f"\\u{ord(mark):04x}" + "b"
+    for mark in "\u0336\u0483\u05b0\u064b\u06e1\u08ff\u0e47\u0f71\u0fad\u1cd0\u20dd\u2de0\ua674\U00010376\U0001d167":
+        assert one_line(f"a{mark * 6}b") == f"a{mark * 4}" + 2 * mark.encode("unicode_escape").decode() + "b"
         assert "".join(cells(f"a{mark * 6}b")) == one_line(f"a{mark * 6}b")
+
+
+def test_a_selector_does_not_part_a_pile_of_marks() -> None:
+    assert one_line("a" + 2 * "\u0300\u0300\u0300\ufe0f\u20e3") == "a" + 2 * "\u0300\u0300\u0300\\ufe0f\u20e3"
+    assert all(map(is_shown, ("1\ufe0f\u20e32\ufe0f\u20e3", "#\ufe0f\u20e3")))
 
 
 def test_all_marks_of_a_pile_have_no_width() -> None:

@@ -50,9 +50,9 @@ _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
 _SELECTOR = (
     r"(?<![\xa9\xae\u203c-\u205e\u2100-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])"
-    r"[\ufe0e\ufe0f](?!\u20e3)"
+    r"[\ufe0e\ufe0f](?:(?!\u20e3)|(?<![0-9#*].))"
 )
-"""A selector of the text or emoji form, except after a character that has both forms.
+"""A selector of the text or emoji form, except after a character that has both forms, and in a keycap.
 
 None of these is escaped itself: after an escape, a selector would be hidden that was not before it.
 """
@@ -65,9 +65,25 @@ HIDDEN_CHARACTERS = (
 """The characters of HIDDEN that need no context, as ranges for a pattern."""
 
 _MARKS = (
-    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u06d6-\u06dc\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
-    r"\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f7e\u0f80-\u0f84\u1ab0-\u1ace\u1dc0-\u1dff\u20d0-\u20f0\u302a-\u302d"
-    r"\u3099\u309a\ufe20-\ufe2f"
+    r"\u0300-\u034e\u0350-\u036f\u0483-\u0489\u0591-\u05bd\u05c4\u05c5\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
+    r"\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827"
+    r"\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u0902\u0941-\u0948\u0951-\u0957\u09fe\u0e31"
+    r"\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f18\u0f19\u0f35\u0f37\u0f71-\u0f7e\u0f80-\u0f84"
+    r"\u0f86\u0f87\u0f8d-\u0f97\u0f99-\u0fbc\u0fc6\u108d\u135d-\u135f\u17c6\u17c9-\u17d3\u17dd\u1939-\u193b"
+    r"\u1a17\u1a18\u1a73-\u1a7c\u1a7f\u1ab0-\u1ace\u1b6b-\u1b73\u1bef-\u1bf1\u1c2c-\u1c33\u1c36\u1c37\u1cd0-\u1cd2"
+    r"\u1cd4-\u1ce0\u1ced\u1cf4\u1cf8\u1cf9\u1dc0-\u1dff\u20d0-\u20f0\u2cef-\u2cf1\u2de0-\u2dff\u302a-\u302d"
+    r"\u3099\u309a\ua66f-\ua672\ua674-\ua67d\ua69e\ua69f\ua6f0\ua6f1\ua8e0-\ua8f1\ua926-\ua92d\uaa31\uaa32\uaab0"
+    r"\uaab2-\uaab4\uaab7\uaab8\uaabe\uaabf\uaac1\ufe20-\ufe2f\U000101fd\U000102e0\U00010376-\U0001037a"
+    r"\U00010a0c-\U00010a0f\U00010a38-\U00010a3a\U00010ae5\U00010ae6\U00010d24-\U00010d27\U00010eab\U00010eac"
+    r"\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011180\U00011181\U000111b6-\U000111be"
+    r"\U000111cf\U00011300\U00011301\U0001133b\U0001133c\U00011366-\U0001136c\U00011370-\U00011374\U0001145e"
+    r"\U000114bf\U000114c0\U000115b2-\U000115b5\U000115bf\U000115c0\U000115dc\U000115dd\U0001163f\U00011640\U000116ab"
+    r"\U000116b0-\U000116b5\U000116b7\U00011a01-\U00011a0a\U00011a3b-\U00011a3e\U00011a51-\U00011a56"
+    r"\U00011c92-\U00011ca7\U00011caa-\U00011cb0\U00011d90\U00011d91\U00016b30-\U00016b36\U0001cf00-\U0001cf2d"
+    r"\U0001cf30-\U0001cf46\U0001d167-\U0001d169\U0001d17b-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad"
+    r"\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023\U0001e024"
+    r"\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6"
+    r"\U0001e944-\U0001e94a"
 )
 """Marks that are drawn above or below the letter before them, and above or below each other."""
 _STACKED = rf"[{_MARKS}](?<=[{_MARKS}]{{5}})"
