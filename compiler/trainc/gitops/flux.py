@@ -52,15 +52,17 @@ PASS = Pass("flux", shape, lambda model, *_: option_origin(model.options, "targe
 # Paths in a repository.
 #
 # Source: source-controller v1.10.0 checks commits out with go-git v5.19.3, which refuses names of Windows' devices on
-# each system, control characters (validPath in worktree_fs.go, internal/pathutil/ntfs.go), and what HFS+ takes for .git
-# (ValidTreePath in tree.go and hfs.go there), which git itself refuses on macOS only. kustomize-controller refuses an
-# artifact with a backslash or "../" in a path (validRelPath in fluxcd/pkg/tar v1.4.0).
+# each system, control characters (validPath in worktree_fs.go, internal/pathutil/ntfs.go), what HFS+ takes for .git
+# (ValidTreePath in tree.go and hfs.go there), which git itself refuses on macOS only, and .git and git~1 with a dotted
+# capital I, which strings.ToLower makes an i (dotgit.go). kustomize-controller refuses an artifact with a backslash or
+# "../" in a path (validRelPath in fluxcd/pkg/tar v1.4.0).
 
-_DOT_GIT: Final = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*".join(["", r"\.", "g", "i", "t", ""])
+_I: Final = "[i\u0130]"
+_DOT_GIT: Final = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*".join(["", r"\.", "g", _I, "t", ""])
 """With characters that HFS+ ignores."""
 _REFUSED: Final = lazy(
     r"(?ai:(?:^|/)(?:con|prn|aux|nul|com[1-9]|lpt[1-9]|conin\$|conout\$)(?:[ .:/]|$)"
-    rf"|(?:^|/){_DOT_GIT}(?:/|$))|[\x00-\x1f\x7f\\]|\.\./"
+    rf"|(?:^|/)(?:{_DOT_GIT}|g{_I}t~1)(?:/|$))|[\x00-\x1f\x7f\\]|\.\./"
 )
 READS_NOTHING: Final = "Flux reads nothing of a repository that has one"
 
