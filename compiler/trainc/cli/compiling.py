@@ -104,7 +104,7 @@ def revision_of(root: Path, revision: str | None, paths: Iterable[str], option: 
     with revision_errors(option):
         given = [name for path in paths if (name := name_below(root, Path.cwd(), path))]
         found = read_revision(root, revision, given)
-    allow(len(found.sources) + len(found.output))  # a change may remove most of them
+    allow(len(found.sources) + len(found.output), revisions=1)  # a change may remove most of them
     return found
 
 

@@ -47,6 +47,7 @@ class Limits:
     def __init__(self) -> None:
         self.seconds = inf
         self.memory: float = MEMORY
+        self._least = 0
 
     def start(self) -> None:
         """Stop this process at the limits, unless somebody has set one of time.
@@ -62,14 +63,17 @@ class Limits:
 
         if resource.getrlimit(resource.RLIMIT_CPU)[0] == resource.RLIM_INFINITY:
             signal.signal(signal.SIGXCPU, self._stop)
-            self.seconds = int(text)
+            self.seconds = self._least = int(text)
             self.add(0)
             os.register_at_fork(after_in_child=self._set_timer)
 
-    def add(self, items: float, tried: float = 0) -> None:
-        """Allow more, for items that are read or compiled, and more time for policies that are tried on a job each."""
+    def add(self, items: float, tried: float = 0, revisions: int = 0) -> None:
+        """Allow more, for items that are read or compiled, and more time for policies that are tried on a job each.
+
+        And for revisions: each has what a run could still compile when that was merged.
+        """
         if self.seconds < inf:
-            self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM
+            self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM + revisions * self._least
             self.memory += items * MEMORY_PER_ITEM
             _limit("RLIMIT_CPU", self.seconds)
             _limit("RLIMIT_DATA", self.memory)
@@ -121,13 +125,13 @@ def _of_run() -> Limits | None:
     return None if context is None else context.find_object(Limits)
 
 
-def allow(items: float, tried: float = 0) -> None:
+def allow(items: float, tried: float = 0, revisions: int = 0) -> None:
     """Allow the command that runs more time and memory, for files to read or jobs to compile.
 
-    ``tried`` is how often a policy is tried on a job, which takes time only.
+    ``tried`` is how often a policy is tried on a job, and ``revisions`` are those that are read: both take time only.
     """
     if (limits := _of_run()) is not None:
-        limits.add(items, tried)
+        limits.add(items, tried, revisions)
 
 
 class LimitedCommand(Command):

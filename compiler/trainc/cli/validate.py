@@ -129,7 +129,8 @@ def _standard(
 
     ``inputs`` and ``config`` are the current ones.
     """
-    before = base if revision is None else revision_of(root, revision, (), "'--policies-from'")
+    is_base = revision is None or (base is not None and revision == base.name)
+    before = base if is_base else revision_of(root, revision, (), "'--policies-from'")
     if before is None:
         return None
     if not (before.sources or before.settings or before.output):
