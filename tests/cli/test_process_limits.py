@@ -258,6 +258,9 @@ def test_files_of_revisions_add_to_the_limit(repository: Path, monkeypatch: pyte
     command[-1] = "main"
     assert CliRunner().invoke(trainc, command, obj=Limits()).exit_code == 0
     assert [seconds for seconds in set_to if seconds < MEMORY] == [1000, 2700, 4400, 4500, 4500]
+    set_to.clear()
+    assert CliRunner().invoke(trainc, ["diff", "--head", "main"], obj=Limits()).exit_code == 0
+    assert [seconds for seconds in set_to if seconds < MEMORY] == [1000, 2700, 4400]
 
 
 @needs_git

@@ -100,7 +100,6 @@ def command(
     old = Side.of(root, base, "'--base'")
     new = Side.of(root, head, "'--head'")
     _require_paths(root, names, (old.output, new.output))
-    allow(len(old.output) + len(new.output))
     config, of_config = load_config(root)
     difference, of_head = _difference(old, new, names, config, root), new.findings
     del old, new  # with them, compiling would need more memory than in render
@@ -179,6 +178,7 @@ class Side(Struct, frozen=True, eq=False):
             findings = tuple(finding for finding in wrong if has_errors((finding,)))
         settings = tuple(source for source in sources if source.name in SETTINGS)
         others = tuple(source for source in sources if source.name not in SETTINGS)
+        allow(len(others) + len(output), revisions=int(revision is not None))
         of_inputs = Revision(revision or "", others, config.data, is_valid=not has_errors(wrong))
         return cls(of_inputs, config.document, settings, unread, output, there, findings)
 

@@ -68,9 +68,9 @@ class Limits:
             os.register_at_fork(after_in_child=self._set_timer)
 
     def add(self, items: float, tried: float = 0, revisions: int = 0) -> None:
-        """Allow more, for items that are read or compiled, and more time for policies that are tried on a job each.
+        """Allow more for items that are read or compiled, and more time for policies that are tried on a job each.
 
-        And for revisions: each has what a run could still compile when that was merged.
+        And for revisions: what passed within the limit when it was merged must not stop later runs.
         """
         if self.seconds < inf:
             self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM + revisions * self._least
