@@ -254,8 +254,8 @@ def _spoilt(data: JsonObject, *, by_flux: bool, is_rewritten: bool) -> Iterator[
         value = get(data, *path)
         text = value if isinstance(value, str) else ""
         if found := _UNREADABLE.search(f"{path[-1]}{text}"):
-            effect = "replaces it by a blank" if found[0] == "\x85" else "cannot apply the object"
-            yield path, f"with the character U+{ord(found[0]):04X}, {tool} {effect}"
+            effect = "replaces it by a blank or a line break" if found[0] == "\x85" else "refuses the object"
+            yield path, f"with the character U+{ord(found[0]):04X}, an API server {effect}"
         elif not is_rewritten:
             continue
         elif path[-1] == "<<":
