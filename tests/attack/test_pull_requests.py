@@ -213,7 +213,7 @@ def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: str | N
         ((".g\u200cit", "\ufeff.GI\u202eT\u206f/x"), False),
         ((".g\u0130t", "G\u0130T~1", "g\u0130t~1x/.G\u0130t/y"), False),
         (("auxiliary", "com10", "a.aux", "a:b", "...", "é", "x./n", ".g\u0131t", ".gitx", ".git\u200b"), True),
-        (("x.g\u0130t", "g\u0131t~1", "g\u0130t~2"), True),
+        (("x.g\u0130t", "g\u0131t~1", "g\u0130t~2", ".g\u200c\u0130t"), True),
     ],
 )
 def test_a_name_with_which_flux_reads_nothing_is_an_error(names: tuple[str, ...], is_read: bool, root: Path) -> None:

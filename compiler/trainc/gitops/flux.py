@@ -57,12 +57,11 @@ PASS = Pass("flux", shape, lambda model, *_: option_origin(model.options, "targe
 # capital I, which strings.ToLower makes an i (dotgit.go). kustomize-controller refuses an artifact with a backslash or
 # "../" in a path (validRelPath in fluxcd/pkg/tar v1.4.0).
 
-_I: Final = "[i\u0130]"
-_DOT_GIT: Final = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*".join(["", r"\.", "g", _I, "t", ""])
+_DOT_GIT: Final = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*".join(["", r"\.", "g", "i", "t", ""])
 """With characters that HFS+ ignores."""
 _REFUSED: Final = lazy(
     r"(?ai:(?:^|/)(?:con|prn|aux|nul|com[1-9]|lpt[1-9]|conin\$|conout\$)(?:[ .:/]|$)"
-    rf"|(?:^|/)(?:{_DOT_GIT}|g{_I}t~1)(?:/|$))|[\x00-\x1f\x7f\\]|\.\./"
+    rf"|(?:^|/)(?:{_DOT_GIT}|\.g\u0130t|g[i\u0130]t~1)(?:/|$))|[\x00-\x1f\x7f\\]|\.\./"
 )
 READS_NOTHING: Final = "Flux reads nothing of a repository that has one"
 
