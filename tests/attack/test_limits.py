@@ -240,7 +240,7 @@ def test_all_files_of_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [source.name for source in revisions.read_revision(tmp_path, "HEAD").sources] == names
     (tmp_path / "jobs/a/y.yaml").write_text("#")
     commit(tmp_path)
-    with pytest.raises(revisions.RevisionError, match="the inputs of the revision in jobs have more than 0 MiB"):
+    with pytest.raises(revisions.RevisionError, match="the inputs in jobs of the revision have more than 0 MiB"):
         revisions.read_revision(tmp_path, "HEAD")
 
 

@@ -116,11 +116,12 @@ def _contents(root: Path, entries: Sequence[_Entry]) -> dict[str, bytes]:
     """Return the contents of files by their hashes."""
     if not entries:
         return {}
-    totals = Counter[str]()  # what a checkout may have, a later one can compare with
+    totals = Counter[str]()  # by folder, as for a checkout: what passed there must not stop later runs as their base
     for entry in entries:
         totals[entry.name.partition("/")[0]] += _size(entry)
-    if (total := totals.most_common(1)[0])[1] > MAX_TOTAL:
-        raise RevisionError(f"the inputs of the revision in {total[0]} have more than {MAX_TOTAL >> 20} MiB in all")
+    folder, total = totals.most_common(1)[0]
+    if total > MAX_TOTAL:
+        raise RevisionError(f"the inputs in {folder} of the revision have more than {MAX_TOTAL >> 20} MiB in all")
     with reader(root) as read:
         contents = read([(entry.name, entry.content) for entry in entries])
         return {entry.content: data for entry, data in zip(entries, contents, strict=True)}
