@@ -85,7 +85,7 @@ _MARKS = (
     r"\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6"
     r"\U0001e944-\U0001e94a"
 )
-"""Marks that are drawn above or below the letter before them, and above or below each other."""
+"""Marks that Noto and DejaVu fonts draw above or below the letter before them, and above or below each other."""
 _STACKED = (
     rf"[\u0300-\u036f\u0483-\u1dff\u20d0-\u309a\ua66f-\uaac1\ufe20-\ufe2f\U000101fd-\U0001e94a](?<=[{_MARKS}]{{5}})"
 )
