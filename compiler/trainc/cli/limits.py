@@ -47,7 +47,7 @@ class Limits:
     def __init__(self) -> None:
         self.seconds = inf
         self.memory: float = MEMORY
-        self._least = 0
+        self._initial = 0
 
     def start(self) -> None:
         """Stop this process at the limits, unless somebody has set one of time.
@@ -63,17 +63,17 @@ class Limits:
 
         if resource.getrlimit(resource.RLIMIT_CPU)[0] == resource.RLIM_INFINITY:
             signal.signal(signal.SIGXCPU, self._stop)
-            self.seconds = self._least = int(text)
+            self.seconds = self._initial = int(text)
             self.add(0)
             os.register_at_fork(after_in_child=self._set_timer)
 
     def add(self, items: float, tried: float = 0, revisions: int = 0) -> None:
         """Allow more for items that are read or compiled, and more time for policies that are tried on a job each.
 
-        And for revisions: what passed within the limit when it was merged must not stop later runs.
+        Each revision adds the initial time again: what passed when it was merged must not stop later runs.
         """
         if self.seconds < inf:
-            self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM + revisions * self._least
+            self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM + revisions * self._initial
             self.memory += items * MEMORY_PER_ITEM
             _limit("RLIMIT_CPU", self.seconds)
             _limit("RLIMIT_DATA", self.memory)
