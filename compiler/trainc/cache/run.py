@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -67,6 +68,7 @@ class RunCache(Uncached):
         self.stubs: list[Document] = []
         self.checkpoint: Checkpoint | None = None
         self.checked: dict[str, tuple[bytes, bool]] = {}  # file of out/ to a digest, and whether it has that digest
+        self.linked: dict[str, bool] = {}  # folder of out/ to whether it is a link, or behind one
         self.reread: tuple[str, dict[int, Document]] = "", {}  # the last file that was read again, with its documents
 
     # Files below jobs/.
@@ -214,8 +216,12 @@ class RunCache(Uncached):
         return known[1]
 
     def _is_same(self, name: str, wanted: bytes) -> bool:
+        if self._is_linked(name.rpartition("/")[0]):
+            return False
         path, start = f"{self.root}/{name}", time.time_ns()
         look, seen = self.old_files.get(name), stamp(path)
+        if seen is None:
+            return False
         if look is None or look.stamp is None or look.stamp != seen or self.by_bytes:
             data = read_regular(path)
             look = None if data is None else Look(digest_of(data), settled(seen, start))
@@ -223,6 +229,13 @@ class RunCache(Uncached):
             return False
         self.looks[name] = look
         return True
+
+    def _is_linked(self, folder: str) -> bool:
+        """Return whether a folder, given by its name, is a link or behind one: where that leads may not answer."""
+        if folder and folder not in self.linked:
+            above = folder.rpartition("/")[0]
+            self.linked[folder] = self._is_linked(above) or os.path.islink(f"{self.root}/{folder}")
+        return self.linked.get(folder, False)
 
     # Results for the next run.
 

@@ -103,10 +103,13 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
         return None
     if not all(map(stamp_of_folder, (base + name for name in old.parents))) or surroundings(root) != old.around:
         return None
-    moved = _moved(((name, look.stamp, stamp(base + name)) for name, look in old.files.items()))
+    # Folders come first, each before those in it: a link in place of one may lead to what does not answer.
     late = _moved(((name, seen, stamp_of_folder(base + name)) for name, seen in old.folders.items()))
+    if late is None:
+        return None
+    moved = _moved(((name, look.stamp, stamp(base + name)) for name, look in old.files.items()))
     listed = old.folders if by_bytes else late
-    if moved is None or late is None or (listed and not _same_names(base, old, listed)):
+    if moved is None or (listed and not _same_names(base, old, listed)):
         return None
     compared = old.files if by_bytes else moved
     differing = (name for name in compared if _digest_in(base + name) != old.files[name].digest)

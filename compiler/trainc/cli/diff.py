@@ -37,7 +37,6 @@ from trainc.project.config import Config, parse
 from trainc.project.environments import load_config
 from trainc.project.files import LIMIT, Blob, Kind, git_hash, open_regular, read_open, read_regular
 from trainc.project.foreign import foreign, kept_applications, unmanaged
-from trainc.project.links import leads_to_folder
 from trainc.project.names import CONFIG, OUT, SETTINGS, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (
@@ -168,7 +167,7 @@ class Side(Struct, frozen=True, eq=False):
             def again(blob: Blob) -> bytes:
                 return read_open(open_regular(root / blob.name), LIMIT)
 
-            found = read_given(root, root, OUT, read=keep_hash) if leads_to_folder(root / OUT) else Inputs()
+            found = read_given(root, root, OUT, read=keep_hash) if there.get(OUT) is Kind.FOLDER else Inputs()
             # Links are reported with the other files that trainc did not write.
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
             inputs = merge([read_project(root), read_config(root), read_lock(root)])

@@ -11,6 +11,7 @@ from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import RevisionError, entries_in_index, is_revision, odd_folders, prefix_of, top_for
+from trainc.project.links import has_link
 from trainc.project.missing import submodules
 from trainc.project.names import CONFIG, INPUTS, JOBS, OUT, all_parents, is_output, is_placed, is_read, is_text
 
@@ -46,7 +47,8 @@ def source_overrides(root: Path) -> Iterator[Finding]:
     That replaces the plugin or its parameters (reposerver/repository, mergeSourceParameters). The path of such an
     Application is a folder of jobs/, or the project. Links there are findings of their own, and are not followed.
     """
-    folders = (root, *(folder for folder in sorted((root / JOBS).glob("*")) if not folder.is_symlink()))
+    below = () if has_link(root, JOBS) else sorted((root / JOBS).glob("*"))
+    folders = (root, *(folder for folder in below if not folder.is_symlink()))
     for path in (path for folder in folders for path in sorted(folder.glob(".argocd-source*.yaml"))):
         name = path.relative_to(root).as_posix()
         yield _about(name, _OVERRIDE, "remove it: set the Application's source in its own spec")

@@ -69,8 +69,7 @@ def _with_other_content(root: Path, own: Collection[str]) -> Iterator[Finding]:
     above = [os.fspath(folder) for folder in (home, *home.parents) if folder.is_relative_to(top)]
     for folder in (*above, *(f"{home}/{name}" for name in sorted(all_parents(own)))):
         path = f"{folder}/{_ATTRIBUTES}"
-        is_link = folder not in above and os.path.islink(path)
-        if is_link or (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))):
+        if os.path.islink(path) or (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))):
             yield about(os.path.relpath(path, home), "not a regular file, and git would read it")
             return
     if found := with_other_content(root, sorted(own)):

@@ -30,9 +30,12 @@ _UNKNOWN = "let git read the repository, or check out all of it"
 def submodules(folder: str) -> frozenset[str] | None:
     """Return the paths of the submodules that .gitmodules in a folder names; None if git cannot tell.
 
-    Git gets an open file: it would wait for a pipe, and take a file that it may not read for an empty one.
+    Git gets an open file: it would wait for a pipe, and take a file that it may not read for an empty one. It reads no
+    link, and refuses to update submodules then.
     """
     file = os.path.join(folder, MODULES)
+    if os.path.islink(file):
+        return None
     if not os.path.isfile(file):
         return frozenset()
     from trainc.project.git import RevisionError, settings_in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -23,11 +24,11 @@ from trainc.project.config import CODE, Config
 from trainc.project.environments import Outcome, Uncached, compile_for, read_others, with_empty
 from trainc.project.files import Kind
 from trainc.project.foreign import foreign_files, kept_applications
-from trainc.project.links import leads_to_folder, top_of
+from trainc.project.links import has_link, leads_to_folder, top_of
 from trainc.project.missing import left_out
 from trainc.project.names import CONFIG, JOBS, OUT, all_parents
 from trainc.project.read import merge, read_tree
-from trainc.project.write import Plan, look, plan
+from trainc.project.write import Plan, kind_of, look, plan
 
 
 class Request(msgspec.Struct, frozen=True, eq=False):
@@ -137,13 +138,14 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
         settings = read_settings(request.config.data, environment)
         for home in homes:
             namespace = settings.namespaces.get(home, home)
-            if any(leads_to_folder(request.root / JOBS / other) for other in settings.sharing(home)):
+            others = (f"{JOBS}/{other}" for other in settings.sharing(home))
+            if any(has_link(request.root, other) or leads_to_folder(request.root / other) for other in others):
                 continue
-            folder = request.root / OUT / environment / namespace
-            inside = sorted(folder.iterdir()) if leads_to_folder(folder) else ()
-            for job in inside:
-                if job.name != FOLDER and job.is_dir() and not job.is_symlink():
-                    yield f"{OUT}/{environment}/{namespace}/{job.name}"
+            folder = f"{OUT}/{environment}/{namespace}"
+            is_there = not has_link(request.root, folder) and kind_of(f"{request.root}/{folder}") is Kind.FOLDER
+            for job in sorted(os.listdir(request.root / folder)) if is_there else ():
+                if job != FOLDER and kind_of(f"{request.root}/{folder}/{job}") is Kind.FOLDER:
+                    yield f"{folder}/{job}"
         chosen = (job for job in jobs if f"{job.document.source.name}/".startswith(below))
         yield from (f"{OUT}/{environment}/{job.namespace}/{job.name}" for job in chosen)
 

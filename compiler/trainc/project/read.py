@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -171,11 +172,10 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
 
 
 def _may_be(path: Path, name: str) -> bool:
-    """Return whether a path is a file, or has inputs if ``name`` is that of a folder with inputs."""
-    if name not in INPUTS:
+    """Return whether a path is a file or link, or has inputs if ``name`` is that of a folder with inputs."""
+    if name not in INPUTS or path.is_symlink():
         return _exists(path)
-    below = (found.relative_to(path).as_posix() for depth in ("*", "*/*") for found in path.glob(depth))
-    return any(is_input(f"{name}/{found}") for found in below)
+    return any(is_input(f"{name}/{found}") for found in files_below(os.fspath(path), inside=True)[0])
 
 
 def not_read(root: Path) -> tuple[str, ...]:
@@ -315,12 +315,18 @@ def read_policy_tests(root: Path, paths: Iterable[str] = ()) -> Inputs:
 
 def read_beside_policies(root: Path) -> Inputs:
     """Read the regular files below policies/ that are not read as policies: hidden ones, tests, of other suffixes."""
-    found = []
-    for folder, folders, files in os.walk(root / "policies"):
-        folders.sort()
-        names = (Path(folder, file).relative_to(root).as_posix() for file in sorted(files))
-        found += [name for name in names if not is_input(name) and not has_link(root, name)]
-    return merge(_read_all(os.fspath(root), "", found, read_file))
+    found: list[str] = []
+    waiting = [] if has_link(root, POLICIES) else [POLICIES]
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError), os.scandir(root / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+                elif not is_input(name) and not entry.is_symlink():
+                    found.append(name)
+    return merge(_read_all(os.fspath(root), "", sorted(found), read_file))
 
 
 def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
