@@ -158,10 +158,11 @@ def labels_without_effect(document: Document, code: str, annotation: str) -> Ite
 # What keeps Argo CD or Flux from applying an object, or lets them create it again.
 #
 # Sources: Argo CD v3.5.1 reposerver/repository/repository.go (getPotentiallyValidManifestFile), gitops-engine/pkg/sync
-# (hook/hook.go, sync_context.go); kustomize-controller internal/controller/kustomization_controller.go (apply) and
-# fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes) and resource.go (NeedHashSuffix,
-# PrevIds), and api/resmap (AsYaml); Argo CD commitserver/commit/hydratorhelper.go (writeManifests); fluxcd/cli-utils
-# pkg/object/objmetadata.go, whose names of Roles and RoleBindings have "__" for a colon (so ":_" for "_:").
+# (hook/hook.go, sync_context.go, syncwaves/waves.go) and controller/appcontroller.go (finalizeApplicationDeletion);
+# kustomize-controller internal/controller/kustomization_controller.go (apply) and fluxcd/pkg/ssa (AnyInMetadata);
+# kustomize api/resource/factory.go (DropLocalNodes) and resource.go (NeedHashSuffix, PrevIds), and api/resmap (AsYaml);
+# Argo CD commitserver/commit/hydratorhelper.go (writeManifests); fluxcd/cli-utils pkg/object/objmetadata.go, whose
+# names of Roles and RoleBindings have "__" for a colon (so ":_" for "_:").
 
 NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
@@ -169,9 +170,14 @@ _HOOK: Final = "argocd.argoproj.io/hook"
 _HELM_HOOK: Final = "helm.sh/hook"
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _TRACKED: Final = "argocd.argoproj.io/tracking-id"
+_WAVES: Final = ("argocd.argoproj.io/sync-wave", "helm.sh/hook-weight")
+_ENDED: Final = ("foregroundDeletion", "orphan")
+"""The finalizers that Kubernetes removes by itself."""
 _CLAIMS: Final = frozenset(("volumeClaimPolicies", "volumeClaimTemplate"))
 """The fields with the templates of claims that controllers create."""
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
+_CLIENT_SIDE: Final = frozenset(("Replace=true", "ServerSideApply=false"))
+"""The options with which a field belongs to another manager, from which a later server-side apply does not take it."""
 FLUX_PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
 _IGNORED: Final = ((f"{FLUX_PREFIX}reconcile", "disabled"), (f"{FLUX_PREFIX}ssa", "ignore"))
 _KUSTOMIZE: Final = "internal.config.kubernetes.io/"
@@ -231,6 +237,10 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
     for path in paths(data) if not by_flux and _TRACKED in text else ():
         if path and path[-1] == _TRACKED and not _CLAIMS.isdisjoint(path):
             yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
+    for path in paths(data) if not by_flux and "'finalizers'" in text else ():
+        if path[-3:-1] == ("metadata", "finalizers") and (value := get(data, *path)) not in _ENDED:
+            message = f"until something removes the finalizer {value}, Argo CD waits for what is deleted"
+            yield path, f"{message}: it applies no later commits of the job, and does not stop it"
     name = str(get(data, "metadata", "name"))
     if by_flux and (taken := name.replace(":", "__").replace("__", ":")) != name:
         part = "__" if "__" in name else "_:"
@@ -281,9 +291,12 @@ def _argocd_effect(key: str, value: str, kind: str) -> str | None:
     # Helm takes crd-install for a hook, and Argo CD does not; as a hook of Argo CD, it is one that never runs.
     if key == _HOOK or (key == _HELM_HOOK and value != "crd-install"):
         return f"{_NOT}, or deletes it and creates it again at each sync"
-    options = {option.strip() for option in value.split(",")}
-    again = kind in _STATEFUL and key == SYNC_OPTIONS and options & _REPLACED
-    return f"{_AGAIN} at each sync" if again else None
+    if key in _WAVES and value != "0":
+        return "may wait for a job that runs: it then applies no later commits, and does not stop the job"
+    options = {option.strip() for option in value.split(",")} if key == SYNC_OPTIONS else set[str]()
+    if kind in _STATEFUL and options & _REPLACED:
+        return f"{_AGAIN} at each sync"
+    return "may leave in the cluster what later commits remove from it" if options & _CLIENT_SIDE else None
 
 
 def _flux_effect(key: str, value: str, kind: str) -> str | None:
