@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from small import Run
 
 from folders import put, tree
+from gitrepo import commit, needs_git
 
 WRITING = "environments:\n  prod: {target: flux, flux: {write: deploy/flux}}\n"
 
@@ -36,3 +38,15 @@ def test_the_folder_stays_without_jobs(repository: Path, run: Run) -> None:
     put(repository, "trainc.yaml", WRITING)
     assert run("render").exit_code == 0
     assert not (repository / "deploy/flux/no-jobs.txt").exists()
+
+
+@needs_git
+def test_a_long_name_that_is_not_utf_8_has_a_difference(repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", WRITING)
+    commit(repository)
+    folder = repository / "out/prod/a" / os.fsdecode(60 * b"a" + b"\xff")
+    folder.mkdir(parents=True)
+    (folder / "x.yaml").write_text("{}")
+    done = run("diff", "--base", "HEAD")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "error[TC903]" in run("validate").output

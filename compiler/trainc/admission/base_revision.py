@@ -21,7 +21,7 @@ from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Packed, Source
-from trainc.kube.gotypes import GoDecodeError
+from trainc.kube.gotypes import JOB_SET, GoDecodeError, decode
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.schema import Resource, admit
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
@@ -286,9 +286,11 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
             violations = result.violations
         elif old.data["kind"] == TRAINJOB and not violations:
             return rewritten(result.data)
+        wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
+        if created and wrong is None:
+            decode(result.data, JOB_SET)
     except GoDecodeError as error:
         return broken(old, error.path, error.message)
-    wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
     if wrong is not None:
         return broken(old, wrong.path, wrong.message)
     # With the MPI implementation that ``standard`` replaced.

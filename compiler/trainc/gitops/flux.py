@@ -89,7 +89,8 @@ def kustomization_name(*names: str) -> str:
     name = ".".join(names)
     if len(name) <= LONGEST:
         return name
-    end = f"-{sha256(name.encode()).hexdigest()[:8]}"
+    # A folder in out/ that trainc did not write may have a name that is not UTF-8.
+    end = f"-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     return name[: LONGEST - len(end)].rstrip("-.") + end
 
 
