@@ -291,9 +291,9 @@ def _argocd_effect(key: str, value: str, kind: str) -> str | None:
     # Helm takes crd-install for a hook, and Argo CD does not; as a hook of Argo CD, it is one that never runs.
     if key == _HOOK or (key == _HELM_HOOK and value != "crd-install"):
         return f"{_NOT}, or deletes it and creates it again at each sync"
-    if key in _WAVES and value != "0":
-        return "may wait for a job that runs: it then applies no later commits, and does not stop the job"
     options = {option.strip() for option in value.split(",")} if key == SYNC_OPTIONS else set[str]()
+    if (key in _WAVES and value != "0") or "PruneLast=true" in options:
+        return "may wait for a job that runs: it then applies no later commits, and does not stop the job"
     if kind in _STATEFUL and options & _REPLACED:
         return f"{_AGAIN} at each sync"
     return "may leave in the cluster what later commits remove from it" if options & _CLIENT_SIDE else None
