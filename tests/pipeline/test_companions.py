@@ -94,11 +94,11 @@ def test_an_option_that_argo_cd_does_not_read_keeps_no_claim() -> None:
 
 
 def test_a_patch_does_not_take_away_what_protects_companions() -> None:
-    options: JsonObject = {"argocd.argoproj.io/sync-options": "ServerSideApply=false"}
+    options: JsonObject = {"argocd.argoproj.io/sync-options": "Validate=false"}
     patch: JsonObject = {"target": {"kind": "PersistentVolumeClaim"}, "patch": {"metadata": {"annotations": options}}}
     found = build({"patches": [patch]}, beside("r", CLAIM), job("a"))
     assert get(found.shared[0].obj.data, "metadata", "annotations") == {
-        "argocd.argoproj.io/sync-options": "ServerSideApply=false,Prune=false,Delete=false",
+        "argocd.argoproj.io/sync-options": "Validate=false,Prune=false,Delete=false",
         "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
         "own": "x",
     }

@@ -70,11 +70,11 @@ class Limits:
     def add(self, items: float, tried: float = 0, revisions: int = 0) -> None:
         """Allow more for items that are read or compiled, and more time for policies that are tried on a job each.
 
-        Each revision adds the initial time again: what passed when it was merged must not stop later runs.
+        Each revision adds the initial limits again: what passed when it was merged must not stop later runs.
         """
         if self.seconds < inf:
             self.seconds += (items + PER_POLICY * tried) * SECONDS_PER_ITEM + revisions * self._initial
-            self.memory += items * MEMORY_PER_ITEM
+            self.memory += items * MEMORY_PER_ITEM + revisions * MEMORY
             _limit("RLIMIT_CPU", self.seconds)
             _limit("RLIMIT_DATA", self.memory)
             self._set_timer()
@@ -128,7 +128,7 @@ def _of_run() -> Limits | None:
 def allow(items: float, tried: float = 0, revisions: int = 0) -> None:
     """Allow the command that runs more time and memory, for files to read or jobs to compile.
 
-    ``tried`` is how often a policy is tried on a job, and ``revisions`` are those that are read: both take time only.
+    ``tried`` is how often a policy is tried on a job, which takes time only, and ``revisions`` are those that are read.
     """
     if (limits := _of_run()) is not None:
         limits.add(items, tried, revisions)

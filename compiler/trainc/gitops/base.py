@@ -171,7 +171,7 @@ _HELM_HOOK: Final = "helm.sh/hook"
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _TRACKED: Final = "argocd.argoproj.io/tracking-id"
 _WAVES: Final = ("argocd.argoproj.io/sync-wave", "helm.sh/hook-weight")
-_ENDED: Final = ("foregroundDeletion", "orphan")
+_ENDED: Final = ("foregroundDeletion", "orphan", "kubernetes.io/pvc-protection")
 """The finalizers that Kubernetes removes by itself."""
 _CLAIMS: Final = frozenset(("volumeClaimPolicies", "volumeClaimTemplate"))
 """The fields with the templates of claims that controllers create."""
