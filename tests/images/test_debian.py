@@ -63,6 +63,12 @@ def test_offered() -> None:
     assert offered((one, other)) == {"bash": {"1": "aa", "2": ""}, "zlib1g": {"3": "cc"}}
 
 
+def test_a_stanza_without_a_version() -> None:
+    """apt takes such an index, and ignores the stanza; dpkg's status has a package that no pin equals."""
+    assert offered(("Package: odd\nSHA256: aa\n\nVersion: 1\n\nPackage: bash\nVersion: 1\n",)) == {"bash": {"1": ""}}
+    assert installed("Package: odd\nStatus: install ok installed\n") == (Installed("odd", "", "", "odd"),)
+
+
 def test_sources_of_one_release() -> None:
     assert sources({"/etc/apt/sources.list.d/debian.sources": DEB822}, "bookworm") == (
         "Types: deb\n"

@@ -50,22 +50,29 @@ def stanzas(text: str) -> Iterator[Stanza]:
 
 
 def installed(status: str) -> tuple[Installed, ...]:
-    """Return the installed packages of dpkg's status (``/var/lib/dpkg/status``), sorted by name."""
+    """Return the installed packages of dpkg's status (``/var/lib/dpkg/status``), sorted by name.
+
+    A value that is missing is empty, so that no pin equals such a package.
+    """
     found = []
     for each in stanzas(status):
         if each.get("status", "").endswith(" installed"):
-            name = each["package"]
+            name = each.get("package", "")
             source = each.get("source", name).split(" ", 1)[0]
-            found.append(Installed(name, each["version"], each["architecture"], source))
+            found.append(Installed(name, each.get("version", ""), each.get("architecture", ""), source))
     return tuple(sorted(found, key=lambda one: one.name))
 
 
 def offered(indexes: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-    """Return the SHA-256 of .deb files by package and version, from the texts of Packages files."""
+    """Return the SHA-256 of .deb files by package and version, from the texts of Packages files.
+
+    Like apt, it ignores a stanza without one of the two.
+    """
     found: dict[str, dict[str, str]] = {}
     for index in indexes:
         for each in stanzas(index):
-            found.setdefault(each["package"], {}).setdefault(each["version"], each.get("sha256", ""))
+            if (package := each.get("package")) and (version := each.get("version")):
+                found.setdefault(package, {}).setdefault(version, each.get("sha256", ""))
     return found
 
 
