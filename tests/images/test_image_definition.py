@@ -82,3 +82,6 @@ def test_where_packages_come_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(MIRROR, "nowhere")
     with pytest.raises(BuildError, match="neither a URI nor a file: nowhere"):
         sources_of("bookworm")
+    monkeypatch.setenv(MIRROR, "http://\udcff.example")
+    with pytest.raises(BuildError, match=r"--mirror \(or TRAINC_MIRROR\) is not UTF-8"):
+        sources_of("bookworm")

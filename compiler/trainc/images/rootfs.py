@@ -25,6 +25,7 @@ from trainc.findings import Finding
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
 from trainc.images.definition import WHEELS, BuildError, Inputs, Pin, User, missing, pins_text, preferences
 from trainc.project.links import real_path
+from trainc.project.names import is_text
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
@@ -230,6 +231,8 @@ def sources_of(suite: str, mirror: str | None = None) -> str:
     elif Path(mirror).is_file():
         found = sources({mirror: Path(mirror).read_text("utf-8", "replace")}, suite)
         where = f"{mirror} has no source of"
+    elif not is_text(mirror):
+        raise BuildError(f"--mirror (or {MIRROR}) is not UTF-8: {mirror}")
     elif "://" in mirror:
         return mirror_sources(mirror, suite)
     else:
