@@ -372,6 +372,19 @@ def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pyte
     ]
 
 
+@pytest.mark.parametrize("name", ["usr/share/doc/\udcff", "usr/share/\udcff"])
+def test_a_name_of_a_system_that_is_not_utf_8_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As of a folder or link of a package; what the cache keeps of them is JSON."""
+    made = Path("made.tar").absolute()
+    made.write_bytes(tar_of({**SYSTEM_FILES, name: None if "doc" in name else "bash"}))
+    monkeypatch.setattr(builder, "make_rootfs", lambda *_: made)
+    with pytest.raises(BuildError, match=r"a name in the system is not UTF-8: 'usr/share/.*\\udcff'"):
+        build(inputs_of(folder), Path("empty"))
+    assert list(Path("empty").iterdir()) == []
+
+
 class Source(NamedTuple):
     """A package source whose only packages are those of the image."""
 

@@ -149,7 +149,10 @@ def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> layer_cache.St
         lines = [f"{name} {version}: pinned, not installed" for name, version in sorted(pinned - there)]
         lines += [f"{name} {version}: installed, not pinned" for name, version in sorted(there - pinned)]
         raise BuildError("the installed packages differ from the pins\n" + "\n".join((*lines, *unneeded)))
-    return layer_cache.keep(cache, key, normal, facts, SYSTEM)
+    try:
+        return layer_cache.keep(cache, key, normal, facts, SYSTEM)
+    except UnicodeEncodeError as error:
+        raise BuildError(f"a name in the system is not UTF-8: {error.object!r}") from None
 
 
 def _program(inputs: Inputs, stored: layer_cache.Stored) -> bytes:
