@@ -12,7 +12,7 @@ import pytest
 
 from folders import put
 from trainc.images import rootfs
-from trainc.images.definition import Pin
+from trainc.images.definition import BuildError, Pin
 from trainc.images.rootfs import build_wheel
 
 FILES = frozenset((".gitignore", "pyproject.toml", "small/__init__.py", "small/build/a.py", "small/dist/b.py"))
@@ -72,6 +72,33 @@ def test_a_backend_follows_links_to_what_it_does_not_see(tmp_path: Path, built: 
         "small/b": "project/small/own.json",
         "small/own.json": "project/small/own.json",
     }
+
+
+@pytest.mark.parametrize("damage", ["other content", "encrypted", "unknown compression"])
+def test_a_wheel_that_cannot_be_read(
+    tmp_path: Path, built: Built, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    """As from a backend in the project itself; of a wheel, pip reads only METADATA and WHEEL."""
+    put(tmp_path / "project", "a.py", "content")
+    build = rootfs.run
+
+    def wheel(command: Sequence[str], **more: object) -> str:
+        build(command, **more)  # type: ignore[arg-type]
+        (file,) = Path(command[command.index("--wheel-dir") + 1]).iterdir()
+        data = bytearray(file.read_bytes())
+        entry = data.index(b"PK\1\2")
+        if damage == "other content":
+            data[data.index(b"content")] ^= 1
+        elif damage == "encrypted":
+            data[6] = data[entry + 8] = 1
+        else:
+            data[8] = data[entry + 10] = 99
+        file.write_bytes(data)
+        return ""
+
+    monkeypatch.setattr(rootfs, "run", wheel)
+    with pytest.raises(BuildError, match=r"small-1\.0-py3-none-any\.whl: a\.py cannot be read: "):
+        built()
 
 
 def test_an_executable_file_of_a_project_stays_executable(tmp_path: Path, built: Built) -> None:

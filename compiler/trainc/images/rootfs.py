@@ -14,10 +14,12 @@ import shutil
 import stat
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from lzma import LZMAError
 from pathlib import Path
 from typing import Final
-from zipfile import ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -315,11 +317,20 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
             plain = ZipInfo(member.filename)
             if (member.external_attr >> 16) & _EXECUTABLE == _EXECUTABLE:  # so pip installs it executable
                 plain.external_attr = (_EXECUTABLE | 0o755) << 16
-            new.writestr(plain, old.read(member))
+            new.writestr(plain, _content(old, member))
     pin = _pin_of(normal)
     kept = cache / "wheels" / pin.sha256
     kept.mkdir(parents=True, exist_ok=True)
     return pin, Path(shutil.copy(normal, kept))
+
+
+def _content(wheel: ZipFile, member: ZipInfo) -> bytes:
+    """Return the content of a file of a wheel. Raises BuildError if the backend has written none that can be read."""
+    try:
+        return wheel.read(member)
+    except (BadZipFile, RuntimeError, EOFError, OSError, LZMAError, zlib.error) as error:
+        name = Path(wheel.filename or "").name
+        raise BuildError(f"{name}: {member.filename} cannot be read: {error}") from None
 
 
 def resolve(requirements: Iterable[str], suite: str, architecture: str, scratch: Path) -> tuple[Pin, ...]:
