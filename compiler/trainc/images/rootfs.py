@@ -26,6 +26,7 @@ from msgspec import UNSET, Struct, UnsetType
 from trainc.findings import Finding
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
 from trainc.images.definition import WHEELS, BuildError, Inputs, Pin, User, missing, pins_text, preferences
+from trainc.project.files import nested
 from trainc.project.links import real_path
 from trainc.project.names import is_text
 
@@ -297,11 +298,13 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
 
     Return its pin and its file. The bytes depend on the project's files and the backend alone: a copy is built, since
     backends leave files in the project that get into the next wheel, and the archive is written without compression,
-    times and modes, except that a file may be executable. Raises BuildError.
+    times and modes, except that a file may be executable. Raises BuildError and OSError.
     """
     copy, folder = scratch / "project", scratch / "built"
-    shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copy, symlinks=True)
-    for link in [path for path in copy.rglob("*") if path.is_symlink()]:
+    with nested(project):
+        shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copy, symlinks=True)
+        links = [path for path in copy.rglob("*") if path.is_symlink()]
+    for link in links:
         real = real_path(project / link.relative_to(copy))
         if not link.exists() or not Path(real).is_relative_to(real_path(project)):  # the copy lacks what it leads to
             link.unlink()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from hashlib import sha1
 from pathlib import Path
@@ -42,6 +43,15 @@ class IrregularFileError(OSError):
 
 class FileTooLargeError(OSError):
     """More bytes than the limit."""
+
+
+@contextmanager
+def nested(folder: str | Path) -> Iterator[None]:
+    """Raise an OSError for a folder with too many in each other: functions of Python call themselves for each."""
+    try:
+        yield
+    except RecursionError:
+        raise OSError(errno.ENAMETOOLONG, "too many folders in each other", os.fspath(folder)) from None
 
 
 def open_regular(path: str | Path) -> int:
