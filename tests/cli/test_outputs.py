@@ -12,6 +12,14 @@ from small import Run, job
 from folders import put
 
 COMMANDS = (("report", "-o", "made/x"), ("schema", "--all", "-o", "made"), ("package", "-o", "made/x"))
+PYTORCHJOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: old, namespace: team}
+spec:
+  pytorchReplicaSpecs:
+    Worker: {template: {spec: {containers: [{name: pytorch, image: "example.com/img:1"}]}}}
+"""
 OUTSIDE = "symbolic link that leads out of the project, not followed"
 
 
@@ -61,6 +69,27 @@ def test_nothing_is_written_to_the_folder_of_git(
     result = run(*(each.format(folder) for each in arguments))
     assert (result.exit_code, "a .git folder" in " ".join(result.stderr.split())) == (2, True)
     assert [path.name for path in (project / ".git").rglob("*")] == ["hooks", "update"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [*((*arguments[:-1], "{}") for arguments in COMMANDS), ("import", "old.yaml", "-o", "{}"), ("render",)],
+    ids=lambda arguments: arguments[0],
+)
+def test_more_new_folders_in_each_other_than_python_creates(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    put(project, "old.yaml", PYTORCHJOB)
+    folders = "a/" * 1500 + "x"
+    monkeypatch.setenv("TRAINC_CACHE_DIR", f"{project}/{folders}")  # without a cache, render is only slower
+    result = run(*(each.format(folders) for each in arguments))
+    assert not (project / "a").exists()
+    if arguments == ("render",):
+        assert result.exit_code == 0, result.output
+    else:
+        assert (result.exit_code, result.stderr.endswith("too many folders in each other\n")) == (2, True), (
+            result.stderr
+        )
 
 
 def test_a_link_in_the_place_of_the_page_is_replaced(project: Path, tmp_path: Path, run: Run) -> None:

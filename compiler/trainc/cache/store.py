@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from trainc.basics.regex import lazy
-from trainc.project.files import open_regular, read_open
+from trainc.project.files import nested, open_regular, read_open
 from trainc.project.links import top_of
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
@@ -88,7 +88,8 @@ class Store(msgspec.Struct, frozen=True):
         """Create the folder, in place of those of the oldest versions; return whether it is private. Raises OSError."""
         is_new = not self.folder.is_dir()
         for folder in (self.folder.parent, self.folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with nested(folder):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_private(folder):
                 return False
         if is_new:

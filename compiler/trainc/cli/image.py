@@ -24,7 +24,7 @@ from trainc.project.files import LINK
 from trainc.project.git import index_below
 from trainc.project.links import has_link, leads_out
 from trainc.project.read import name_below, read_lock
-from trainc.project.write import check_folder, replace_sources
+from trainc.project.write import check_folder, make_folder, replace_sources
 
 ARGUMENT = "IMAGE"
 
@@ -182,7 +182,7 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
         built, findings = builder.build(inputs, folder, mirror)
         if built is not None:
             check_folder(root, target / inputs.name)
-            target.mkdir(parents=True, exist_ok=True)
+            make_folder(target)
             write_layout(built.documents, built.layers, target / inputs.name)
             echo_line(f"{built.image}: {built.digest}")
         return findings

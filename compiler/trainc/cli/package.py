@@ -20,7 +20,7 @@ from trainc.project.environments import compile_for, load_config, nothing
 from trainc.project.links import real_path
 from trainc.project.names import JOBS, OUT, is_text
 from trainc.project.read import read_project
-from trainc.project.write import check_folder
+from trainc.project.write import check_folder, make_folder
 
 EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ def command(
     )
     try:
         check_folder(root, folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent)
         write_layout(documents, [layer], folder)
     except BuildError as error:
         echo_line(f"trainc: error: {error}", err=True)

@@ -25,7 +25,7 @@ from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.images.definition import Definition
 from trainc.images.layout import Layer, canonical, file_digest
 from trainc.project.files import read_regular
-from trainc.project.write import replace_file
+from trainc.project.write import make_folder, replace_file
 
 DROPPED: Final = re.compile(
     r"""
@@ -263,7 +263,7 @@ def key_of(inputs: JsonObject) -> str:
 @contextmanager
 def scratch(cache: Path) -> Iterator[Path]:
     """Create a temporary folder in the cache, and remove it at the end."""
-    cache.mkdir(parents=True, exist_ok=True)
+    make_folder(cache)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=cache, ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)

@@ -31,6 +31,7 @@ from trainc.project.files import (
     first_bytes,
     has_content,
     is_own,
+    nested,
     read_regular,
     read_start,
 )
@@ -462,6 +463,12 @@ def _named(path: str | Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
+def make_folder(folder: str | Path) -> None:
+    """Create a folder, and those above it that are missing. Raises OSError."""
+    with nested(folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+
+
 def _remove_leftovers(folder: Path) -> None:
     """Remove the temporary files of runs that were killed."""
     with suppress(OSError):
@@ -492,7 +499,7 @@ def _write_beside(written: list[str], path: str, data: bytes, *, sync: bool, kee
     try:
         file = open(temporary, "xb")  # noqa: SIM115
     except FileNotFoundError:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         file = open(temporary, "xb")  # noqa: SIM115
     with file:
         if keep_mode:
