@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -383,6 +384,16 @@ def test_a_name_of_a_system_that_is_not_utf_8_is_refused(
     with pytest.raises(BuildError, match=r"a name in the system is not UTF-8: 'usr/share/.*\\udcff'"):
         build(inputs_of(folder), Path("empty"))
     assert list(Path("empty").iterdir()) == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_the_system_refuses_is_told_with_the_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "build/cache/x")
+
+    monkeypatch.setattr(builder, "build", fail)
+    result = run("image", "build")
+    assert (result.exit_code, result.stderr) == (2, "Error: small: build/cache/x: No space left on device\n")
 
 
 class Source(NamedTuple):

@@ -275,8 +275,11 @@ def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterab
             raise Impossible(f"{folder.resolve().name}: {inputs.definition.project}: not in the project root")
         try:
             failed += work(inputs) if inputs is not None else ()
-        except (BuildError, OSError) as error:
+        except BuildError as error:
             raise Impossible(f"{folder.resolve().name}: {error}") from None
+        except OSError as error:
+            told = error if error.filename is None else f"{error.filename}: {error.strerror}"
+            raise Impossible(f"{folder.resolve().name}: {told}") from None
     return Reporter().report(failed) if failed else CLEAN
 
 
