@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import REPOSITORY, Run, blob
 
+from folders import deep_folders
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.images import layout as layouts
 from trainc.images.layout import (
@@ -240,6 +241,17 @@ def test_a_folder_of_somebody_else_is_not_removed(root: Path, run: Run, suffix: 
     assert f".made.{suffix} has notes.txt, which is not part of an image layout: it is not overwritten" in done.stderr
     assert other.read_text(encoding="utf-8") == "mine"
     assert not (root / "made").exists()
+
+
+@pytest.mark.parametrize("name", ["made", ".made.making", ".made.old"])
+def test_folders_of_somebody_else_are_refused_however_deep_they_are(root: Path, run: Run, name: str) -> None:
+    """A pull request may bring more than Python lists or removes."""
+    assert run("package", "-o", "made").exit_code == 0
+    with deep_folders(root / name, 1200) as deep:
+        done = run("package", "-o", "made")
+        assert deep.is_dir()
+    assert done.exit_code == 2
+    assert f"{name} has a, which is not part of an image layout: it is not overwritten" in done.stderr
 
 
 DESCRIPTOR: JsonObject = {"mediaType": INDEX, "digest": digest_of(b"{}"), "size": 2}

@@ -124,9 +124,17 @@ def _check_replaceable(folder: Path) -> None:
 
 
 def _check_parts(folder: Path) -> None:
-    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    if foreign := sorted(name for name in there if not _PART.fullmatch(name)):
-        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
+    waiting = [""]
+    while waiting:  # ends at what is foreign: below that, there may be more folders than Path.rglob lists
+        above = waiting.pop()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(folder / above) as entries:
+            for entry in sorted(entries, key=lambda one: one.name):
+                name = f"{above}{entry.name}"
+                if not _PART.fullmatch(name):
+                    message = f"{folder} has {name}, which is not part of an image layout: it is not overwritten"
+                    raise BuildError(message)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{name}/")
 
 
 def _settle(folder: Path, making: Path, old: Path) -> None:
