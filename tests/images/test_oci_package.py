@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -252,6 +253,22 @@ def test_folders_of_somebody_else_are_refused_however_deep_they_are(root: Path, 
         assert deep.is_dir()
     assert done.exit_code == 2
     assert f"{name} has a, which is not part of an image layout: it is not overwritten" in done.stderr
+
+
+@pytest.mark.parametrize("length", [60, 1200])
+def test_a_row_of_links_in_the_place_of_a_layout(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, run: Run, length: int
+) -> None:
+    links = tmp_path_factory.mktemp("links")
+    for number in range(length):
+        (links / f"l{number}").symlink_to(f"l{number + 1}")
+    done = run("package", "-o", f"{links}/l0")
+    if length > 1000 and sys.version_info < (3, 13):  # Python follows no more
+        assert done.exit_code == 2
+        assert done.stderr.endswith(f"trainc: error: {links}/l0 leads through too many links\n")
+    else:
+        assert done.exit_code == 0, done.stderr
+        assert (links / f"l{length}" / "oci-layout").is_file()
 
 
 DESCRIPTOR: JsonObject = {"mediaType": INDEX, "digest": digest_of(b"{}"), "size": 2}

@@ -93,12 +93,14 @@ def index_of(config: bytes, manifest: bytes, entry: JsonObject) -> Documents:
 def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: Path) -> None:
     """Write an OCI image layout, in the place of an older one; ``layers`` are their contents, or files with them.
 
-    Raises BuildError for any other folder that is not empty, for a layout of several images, and for the working
-    directory.
+    Raises BuildError for any other folder that is not empty, for a layout of several images, for the working directory,
+    and for hundreds of links in a row.
     """
     if folder.exists():
         _check_replaceable(folder)
-    folder = Path(real_path(folder))  # of a link, the folder that it leads to
+    given, folder = folder, Path(real_path(folder))  # of a link, the folder that it leads to
+    if not folder.name:
+        raise BuildError(f"{given} leads through too many links")
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
     for left in (making, old):
         _check_parts(left)
