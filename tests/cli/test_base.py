@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from small import Run, job
 
-from folders import put
-from gitrepo import commit, needs_git
+from folders import deep_folders, put
+from gitrepo import commit, git, needs_git
 from trainc.project import revisions
 
 pytestmark = needs_git
@@ -62,6 +62,21 @@ def test_of_two_files_of_one_object_in_the_base_the_last_counts(repository: Path
     put(repository, "jobs/a/one.yaml", changed)
     assert run("render").exit_code == 0
     assert "error[TC204]: the JobSet is refused" in run("validate", "--base", "HEAD").stdout
+
+
+@pytest.mark.parametrize("arguments", [("validate", "--base", "HEAD"), ("diff", "--base", "HEAD")])
+def test_folders_below_policies_that_are_too_deep(repository: Path, run: Run, arguments: tuple[str, ...]) -> None:
+    """More in each other than Python walks; git takes up to 2,000."""
+    assert run("render").exit_code == 0
+    commit(repository)
+    with deep_folders(put(repository, "policies/readme.txt", "").parent, 1000) as deep:
+        put(deep, "readme.txt", "")
+        git(repository, "add", "--all")
+        result = run(*arguments)
+    assert (result.exit_code, "TC902" in result.output) == (1 if arguments[0] == "validate" else 0, False), (
+        result.output
+    )
+    assert "error[TC011]: more than 10 folders in each other" in result.output or arguments[0] == "diff"
 
 
 @pytest.mark.parametrize("option", ["--base", "--policies-from"])
