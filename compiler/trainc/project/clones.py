@@ -13,15 +13,22 @@ from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import RevisionError, entries_in_index, is_revision, odd_folders, prefix_of, top_for
 from trainc.project.links import has_link
 from trainc.project.missing import submodules
-from trainc.project.names import CONFIG, INPUTS, JOBS, OUT, all_parents, is_output, is_placed, is_read, is_text
+from trainc.project.names import (
+    CONFIG,
+    DEEPEST,
+    INPUTS,
+    JOBS,
+    OUT,
+    TOO_DEEP,
+    all_parents,
+    is_output,
+    is_placed,
+    is_read,
+    is_text,
+)
 
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD may read nothing of the repository"
 _UNFIT = f"a name that Flux refuses: {READS_NOTHING}"
-_DEEPEST = 10
-"""The time that Flux takes to check out a file grows with the square of the number of folders around it, and more: a
-file in 1,700 takes minutes, and so do 10,000 files in 48. For files in 1,700 folders each, git takes longer than Argo
-CD lets it. In so few folders, no path is longer than Argo CD and Flux can read, since a name has at most 255 bytes.
-"""
 _MOST = 64 << 20
 """For an ApplicationSet, Argo CD sends the paths of all folders in one message of at most 100 MiB (GetGitDirectories in
 reposerver/repository).
@@ -32,7 +39,6 @@ objects.
 """
 _MOST_FOR_FLUX = 10_000
 """For each file in ten folders, Flux's checkout takes two milliseconds, half of them in the kernel."""
-_TOO_DEEP = f"more than {_DEEPEST} folders in each other: Argo CD and Flux may read nothing of the repository"
 _TOO_MANY = f"the paths of this and all other folders have more than {_MOST:,} bytes: Argo CD may read none of them"
 _OTHERS = "one of more than {:,} files that are copies or that trainc does not read: Argo CD and Flux may take too long"
 _IGNORES = "Flux reads the patterns of this file, and a few million of them stop it for all repositories"
@@ -82,8 +88,8 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
             yield _about(name, _UNFIT, "choose another name, or remove it from git")
         if for_flux and name.endswith("/.sourceignore") and not is_output(name):  # that is TC903
             yield _about(name, _IGNORES, "move its lines to .sourceignore at the top of the repository")
-        if name.count("/") > _DEEPEST:
-            yield _about(name, _TOO_DEEP, "move it, or remove it from git")
+        if name.count("/") > DEEPEST:
+            yield _about(name, TOO_DEEP, "move it, or remove it from git")
     if len(others) > (most := _MOST_FOR_FLUX if for_flux else _MOST_OTHERS):
         yield _about(sorted(others)[most], _OTHERS.format(most), "move them to another repository")
     folders = all_parents(index)

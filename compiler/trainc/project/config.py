@@ -29,7 +29,7 @@ from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, k
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, Settings, expanded, option_path, options_of, settings_of_all
 from trainc.inputs.source import Document, Source
-from trainc.project.names import CONFIG
+from trainc.project.names import CONFIG, DEEPEST, TOO_DEEP
 from trainc.upstream import FIXES
 
 CODE = "TC013"
@@ -276,6 +276,8 @@ def _unusable(folder: str) -> str | None:
     for step, name in steps:
         if name in _HIDDEN:
             return f"{step}/ belongs to git or GitHub"
+    if len(steps) > DEEPEST:
+        return TOO_DEEP
     return f"{steps[0][0]}/ is reserved" if steps[0][1] in _RESERVED else None
 
 
