@@ -356,6 +356,18 @@ def test_a_layout_is_not_written_through_a_link_out_of_the_project(run: Run, tmp
     assert "symbolic link that leads out of the project, not followed" in " ".join(result.stderr.split())
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("option", ["--output", "--cache"])
+def test_more_new_folders_in_each_other_than_python_creates(
+    run: Run, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setattr(builder, "make_rootfs", lambda *_: ())
+    result = run("image", "build", option, "a/" * 1500 + "b")
+    assert (result.exit_code, result.stderr.startswith("Error: small: ")) == (2, True)
+    assert result.stderr.endswith("too many folders in each other\n")
+    assert not Path("a").exists()
+
+
 def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def made(*_: object) -> Path:
         (tmp_path / "made.tar").write_bytes(tar_of(SYSTEM_FILES))
