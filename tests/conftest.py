@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -54,6 +56,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # thousands of tests with their parameters, which no later collection need go over
+
+
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """Set the limit of Python's recursion, which celpy and other libraries raise for all that follows."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
 
 
 @pytest.fixture

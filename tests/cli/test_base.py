@@ -64,6 +64,7 @@ def test_of_two_files_of_one_object_in_the_base_the_last_counts(repository: Path
     assert "error[TC204]: the JobSet is refused" in run("validate", "--base", "HEAD").stdout
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("arguments", [("validate", "--base", "HEAD"), ("diff", "--base", "HEAD")])
 def test_folders_below_policies_that_are_too_deep(repository: Path, run: Run, arguments: tuple[str, ...]) -> None:
     """More in each other than Python walks; git takes up to 2,000."""

@@ -71,6 +71,7 @@ def test_nothing_is_written_to_the_folder_of_git(
     assert [path.name for path in (project / ".git").rglob("*")] == ["hooks", "update"]
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize(
     "arguments",
     [*((*arguments[:-1], "{}") for arguments in COMMANDS), ("import", "old.yaml", "-o", "{}"), ("render",)],

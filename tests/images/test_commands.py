@@ -356,7 +356,7 @@ def test_a_layout_is_not_written_through_a_link_out_of_the_project(run: Run, tmp
     assert "symbolic link that leads out of the project, not followed" in " ".join(result.stderr.split())
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "usual_recursion")
 @pytest.mark.parametrize("option", ["--output", "--cache"])
 def test_more_new_folders_in_each_other_than_python_creates(
     run: Run, monkeypatch: pytest.MonkeyPatch, option: str

@@ -244,6 +244,7 @@ def test_a_folder_of_somebody_else_is_not_removed(root: Path, run: Run, suffix: 
     assert not (root / "made").exists()
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("name", ["made", ".made.making", ".made.old"])
 def test_folders_of_somebody_else_are_refused_however_deep_they_are(root: Path, run: Run, name: str) -> None:
     """A pull request may bring more than Python lists or removes."""
@@ -255,6 +256,7 @@ def test_folders_of_somebody_else_are_refused_however_deep_they_are(root: Path, 
     assert f"{name} has a, which is not part of an image layout: it is not overwritten" in done.stderr
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("length", [60, 1200])
 def test_a_row_of_links_in_the_place_of_a_layout(
     root: Path, tmp_path_factory: pytest.TempPathFactory, run: Run, length: int

@@ -74,6 +74,7 @@ def test_a_backend_follows_links_to_what_it_does_not_see(tmp_path: Path, built: 
     }
 
 
+@pytest.mark.usefixtures("usual_recursion")
 def test_folders_of_a_project_that_are_too_deep_to_copy(tmp_path: Path, built: Built) -> None:
     """Any number that git stores; here, they are more than Python copies."""
     put(tmp_path / "project", "a/" * 600 + "b.py", "")

@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,11 +225,10 @@ def test_a_gitmodules_that_takes_git_too_long_is_not_read(tmp_path: Path) -> Non
         assert submodules(str(tmp_path)) == expected
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("length", [30, 2000])
-def test_many_links_in_a_row(length: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Before 3.13, Python resolves them by recursion, of which other tests may leave more."""
-    request.addfinalizer(partial(sys.setrecursionlimit, sys.getrecursionlimit()))
-    sys.setrecursionlimit(1000)
+def test_many_links_in_a_row(length: int, tmp_path: Path) -> None:
+    """Before 3.13, Python resolves them by recursion."""
     tree(tmp_path, "here/x")
     for number in range(length):
         (tmp_path / f"here/{number}").symlink_to(str(number + 1) if number + 1 < length else "x")
