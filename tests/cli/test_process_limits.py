@@ -254,6 +254,7 @@ def test_files_of_revisions_add_to_the_limit(repository: Path, monkeypatch: pyte
     assert CliRunner().invoke(trainc, command, obj=Limits()).exit_code == 0
     # As much again for the revision, which is read once, with four inputs and three JobSets; then the runtime.
     assert [seconds for seconds in set_to if seconds < MEMORY] == [1000, 2700, 2800, 2800]
+    assert [each // MEMORY for each in set_to if each >= MEMORY] == [1, 2, 2, 2]
     set_to.clear()
     command[-1] = "main"
     assert CliRunner().invoke(trainc, command, obj=Limits()).exit_code == 0

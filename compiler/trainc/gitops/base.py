@@ -171,8 +171,8 @@ _HELM_HOOK: Final = "helm.sh/hook"
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _TRACKED: Final = "argocd.argoproj.io/tracking-id"
 _WAVES: Final = ("argocd.argoproj.io/sync-wave", "helm.sh/hook-weight")
-_ENDED: Final = ("foregroundDeletion", "orphan", "kubernetes.io/pvc-protection")
-"""The finalizers that Kubernetes removes by itself."""
+_FINALIZERS: Final = lazy(r"kubernetes\Z|(?!kubernetes\.io/pvc-protection\Z).*/")
+"""Those that Kubernetes neither removes by itself nor refuses."""
 _CLAIMS: Final = frozenset(("volumeClaimPolicies", "volumeClaimTemplate"))
 """The fields with the templates of claims that controllers create."""
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
@@ -238,8 +238,8 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
         if path and path[-1] == _TRACKED and not _CLAIMS.isdisjoint(path):
             yield path, f"with {_TRACKED}, Argo CD may take the claim for one of another Application, and delete it"
     for path in paths(data) if not by_flux and "'finalizers'" in text else ():
-        if path[-3:-1] == ("metadata", "finalizers") and (value := get(data, *path)) not in _ENDED:
-            message = f"until something removes the finalizer {value}, Argo CD waits for what is deleted"
+        if path[-3:-1] == ("metadata", "finalizers") and _FINALIZERS.match(str(get(data, *path))):
+            message = f"until something removes the finalizer {get(data, *path)}, Argo CD waits for what is deleted"
             yield path, f"{message}: it applies no later commits of the job, and does not stop it"
     name = str(get(data, "metadata", "name"))
     if by_flux and (taken := name.replace(":", "__").replace("__", ":")) != name:
