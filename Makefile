@@ -110,3 +110,6 @@ $(READY): requirements.lock runtime.lock pyproject.toml
 	$(PIP) install --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q compiler/trainc # where Python may not write bytecode, every run would compile
 	@touch $@
+
+# Without rules of their own, make may write these files anew, from a Makefile.sh that a pull request brings.
+Makefile requirements.lock runtime.lock pyproject.toml: ;

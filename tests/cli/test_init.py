@@ -248,6 +248,22 @@ def test_the_header_names_a_command_that_works(tmp_path: Path, run: Run, name: s
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_make_writes_nothing_anew_that_it_reads(tmp_path: Path, is_ours: bool) -> None:
+    """A pull request may bring a Makefile.sh or the like, which no line of CODEOWNERS covers; it is newer."""
+    ours = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    text = ours if is_ours else files(policies=True)["Makefile"]
+    names = ("Makefile", "requirements.lock", "runtime.lock", "pyproject.toml") if is_ours else ("Makefile",)
+    for name in names:
+        put(tmp_path, name, text)
+        os.utime(tmp_path / name, (0, 0))
+        for source in (f"{name}.sh", f"{name}.c", f"s.{name}", f"SCCS/s.{name}", f"RCS/{name},v"):
+            put(tmp_path, source, "check:\n")
+    subprocess.run(["make", *names], cwd=tmp_path, capture_output=True, check=True)
+    assert {(tmp_path / name).read_text(encoding="utf-8") for name in names} == {text}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_the_makefile_runs_the_program_that_it_is_given(tmp_path: Path) -> None:
     put(tmp_path, "Makefile", files(policies=True)["Makefile"])
     for target, commands in (
