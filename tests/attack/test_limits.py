@@ -148,7 +148,7 @@ LIMITS = {
         lambda n: text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {'x' * n}}}\n---\n{one()}"),
         "TC022",
     ),
-    "bytes of a JobSet, as JSON": Limit(native.STORED_LIMIT, jobset, "TC022"),
+    "bytes of a JobSet, as JSON": Limit(native.QUOTED_LIMIT, jobset, "TC022"),
     "bytes of the annotations of an object": Limit(
         names.TOTAL_ANNOTATION_SIZE_LIMIT,
         lambda n: text(one().replace("name: one", f"name: one, annotations: {{a: {'x' * (n - 1)}}}")),

@@ -61,19 +61,30 @@ def _config_map(root: Field) -> None:
 
 STORED_LIMIT: Final = 1_572_864
 """The most bytes of a request that etcd accepts by default (--max-request-bytes): 1.5 MiB."""
+QUOTED_LIMIT: Final = 524_288
+"""The most bytes of a JobSet of which Argo CD can store what the server says if it refuses it.
+
+JobSet's webhook quotes most of a JobSet, or of a claim template. Argo CD v3.5.1 writes that twice into the Application,
+and tries until etcd takes it: ten such jobs, and it syncs nothing any more (setOperationState in
+controller/appcontroller.go). Beside it, an Application and the managed fields of a JobSet need room, too.
+"""
 
 
 def oversized(data: JsonObject) -> Fault | None:
     """Return the error of a ConfigMap with too large values, or of a JobSet that etcd cannot store, or None.
 
-    A JobSet that trainc could not read again in out/, to compare it with a change, is an error, too; it has no upstream
-    text. The path leads to what is largest. Values of binaryData count decoded.
+    A JobSet of which Argo CD could not store a refusal, or that trainc could not read again in out/, to compare it with
+    a change, is an error, too; it has no upstream text. The path leads to what is largest. Values of binaryData count
+    decoded.
     """
     kind = data.get("kind")
     size = len(msgspec.json.encode(data)) if kind == "JobSet" else 0
     if size > STORED_LIMIT:
         message = f"the JobSet has {size:,} bytes as JSON; etcd stores at most {STORED_LIMIT:,} (1.5 MiB)"
         return Fault(_TOO_LARGE, _largest(data), message, "etcdserver: request is too large")
+    if size > QUOTED_LIMIT:
+        most = f"the most that Argo CD can store if a server quotes it are {QUOTED_LIMIT:,} (512 KiB)"
+        return Fault(_TOO_LARGE, _largest(data), f"the JobSet has {size:,} bytes as JSON; {most}")
     if size > SMALL_TEXT and excess(data) is not None:
         return Fault(_TOO_LARGE, _largest(data), f"the JobSet has more than {MAX_NODES:,} keys and items")
     if kind != "ConfigMap" or data.get("apiVersion") != "v1":
