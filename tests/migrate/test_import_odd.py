@@ -50,6 +50,12 @@ def test_a_value_means_the_same_when_it_is_written_again(scalar: str) -> None:
     assert after.data == before.data
 
 
+def test_a_hexadecimal_number_of_thousands_of_digits_is_a_text() -> None:
+    number = f"0x{'f' * 4000}"
+    found = files(JOB.format(name="a", more=f", resources: {{requests: {{cpu: {number}}}}}"))
+    assert any(f"'{number}'" in text for text in found.values())
+
+
 def test_a_value_is_written_as_it_was() -> None:
     text = "a: 'single'\nb: \"double\"\nc: [1, 0o14]\nd: |\n  # no comment\n  text\ne: 1.50\n"
     assert write_tree(read_tree(text)) == text

@@ -59,6 +59,8 @@ class _Representer(RoundTripRepresenter):
         return self.represent_scalar(_TEXT, text, style=None if type(text) is str and _is_string(text) else "'")
 
 
+_BITS: Final = 14_000
+"""More of them are more than 4,300 decimal digits, at which Python raises ValueError."""
 _TEXT: Final = "tag:yaml.org,2002:str"
 _Representer.add_representer(str, _Representer.represent_text)
 _Representer.add_representer(SingleQuotedScalarString, _Representer.represent_text)
@@ -71,7 +73,12 @@ def _is_string(text: str) -> bool:
 
 
 def _as_written(scalar: Any) -> Any:
-    """Return a scalar of a document so that it is written as it was: ruamel.yaml reads ``yes`` as a text."""
+    """Return a scalar of a document so that it is written as it was: ruamel.yaml reads ``yes`` as a text.
+
+    Kubernetes takes a hexadecimal number beyond 64 bits for a text, and Python writes none of thousands of digits.
+    """
+    if isinstance(scalar, int) and scalar.bit_length() > _BITS:
+        return PlainScalarString(hex(scalar))
     return PlainScalarString(scalar) if type(scalar) is str and not _is_string(scalar) else scalar
 
 
