@@ -190,3 +190,21 @@ def test_what_is_written_elsewhere(root: Path) -> None:
     (root / "deploy/argocd").rename(root / "deploy/moved")
     (root / "deploy/argocd").symlink_to("moved")
     assert renewed(root, before, by_bytes=False) is None
+
+
+def test_attributes_of_git_up_to_its_top_are_seen(tmp_path: Path) -> None:
+    root = tmp_path / "repository" / "project"
+    put(root, "trainc.yaml")
+    assert surroundings(root) == ("",)
+    put(tmp_path, ".gitattributes", "* text")  # of another repository, if at all
+    put(tmp_path, "repository/.git/HEAD")
+    seen = [surroundings(root)]
+    for folder in (root, root.parent):
+        put(folder, ".gitattributes", "* ident")
+        seen.append(surroundings(root))
+        put(folder, ".gitattributes", "* -text")
+        seen.append(surroundings(root))
+        (folder / ".gitattributes").unlink()
+        (folder / ".gitattributes").symlink_to("trainc.yaml")
+        seen.append(surroundings(root))
+    assert len(set(seen)) == len(seen) == 7

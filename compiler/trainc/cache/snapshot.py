@@ -75,11 +75,18 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def surroundings(root: Path) -> tuple[str, ...]:
-    """Return what reports depend on besides files and folders: files that are not read, and the place in git."""
+    """Return what reports depend on besides files and folders.
+
+    That are files that are not read, the place in git, and its attributes: in the folders from the project up to the
+    top of the repository, since files in out/ count by themselves.
+    """
     home = root.resolve()
     top = top_of(home)
+    above = [] if top is None else [folder for folder in (home, *home.parents) if folder.is_relative_to(top)]
     place = "" if top is None else ascii(os.fspath(home.relative_to(top)))
-    return (place, *not_read(root))
+    found = (f"{folder}/.gitattributes" for folder in above)
+    attributes = (f"{path}: {stamp(path) and _digest_in(path)!r}" for path in found if os.path.lexists(path))
+    return (place, *not_read(root), *attributes)
 
 
 def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
