@@ -113,7 +113,10 @@ def test_errors() -> None:
 
 @pytest.mark.parametrize(
     ("text", "context"),
-    [("{[1]: 2}", {}), ("n", {"n": {(1, 2): 3}}), ("n", {"n": 1 << 64}), ("d", {"d": timedelta.max})],
+    [
+        *(("{[1]: 2}", {}), ("n", {"n": {(1, 2): 3}}), ("n", {"n": 1 << 64}), ("d", {"d": timedelta.max})),
+        ("google.protobuf.Timestamp{seconds: 253402300800}", {}),
+    ],
 )
 def test_a_value_without_a_counterpart_is_an_error_of_cel(text: str, context: Any) -> None:
     environment = KubernetesEnvironment()

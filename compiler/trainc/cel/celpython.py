@@ -232,7 +232,7 @@ def _converted(conversion: Callable[[], T]) -> T:
     """Return the result of a conversion. Raises CELEvalError, such as for a map with keys that celpy cannot have."""
     try:
         return conversion()
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise CELEvalError(f"celpy cannot represent the value: {error}") from error
 
 
