@@ -7,6 +7,7 @@ pkg/registry/customresource (strategy.go, validator.go).
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted
 from trainc.findings import suggest
@@ -74,6 +75,8 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
         failures = _walk_status(resource, named, mode)
         node = node_of(schema, mode, go, whole=True)
         stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
+        if (refusal := _wrong_default(resource, stored)) is not None:
+            return Admitted(data, violations=(refusal,))
         dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
         for path in dropped:
             failures.work.spend(CHARACTER * len(dotted(path)))
@@ -83,6 +86,14 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
     if resource.native and any(violation.decode for violation in found):
         stored = data
     return Admitted(stored, dropped, found)
+
+
+def _wrong_default(resource: Resource, stored: JsonObject) -> Violation | None:
+    """Return a violation for metadata that Go cannot decode, once it has defaults; a cluster refuses such a CRD."""
+    refusal = read_metadata(stored, namespaced=resource.namespaced)[2]
+    if refusal is None and has_embedded(resource.schema):
+        refusal = read_embedded(resource.schema, stored)[2]
+    return None if refusal is None else replace(refusal, hint="the value is a default of the CRD: correct it there")
 
 
 def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
