@@ -281,7 +281,8 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     result = admit(resource, given)
     violations = result.violations
     try:
-        if created and not violations:
+        # JobSet's webhook comes before what only a value refuses, such as a label.
+        if created and not any(violation.decode or violation.blocking for violation in violations):
             result = admit(resource, default(result.data))
             violations = result.violations
         elif old.data["kind"] == TRAINJOB and not violations:
