@@ -49,6 +49,25 @@ def test_civil_is_a_calendar(nanos: int, offset: int) -> None:
     assert days * conversions.DAY + at.hour * 3600 + at.minute * 60 + at.second - offset == nanos // 10**9
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-(2**62), "-146138510344-07-14T16:14:56Z"),
+        (-9 * 10**15, "-285196677-06-10T08:00:00Z"),
+        (-62167219201, "-0001-12-31T23:59:59Z"),
+        (-62135596801, "0000-12-31T23:59:59Z"),
+        (253402300800, "10000-01-01T00:00:00Z"),
+        (291270643200, "11200-01-01T00:00:00Z"),
+        (9 * 10**15, "285200616-07-24T16:00:00Z"),
+        (2**63 - 1, "292277026596-12-04T15:30:07Z"),
+    ],
+)
+def test_a_message_may_have_any_year(seconds: int, text: str) -> None:
+    """As Go writes them. The function ``timestamp`` allows years of four digits only, a message any seconds."""
+    assert conversions.timestamp_to_string(Timestamp(seconds * 10**9)) == text
+    assert conversions.civil(Timestamp(seconds * 10**9), 0).year == int(text.rpartition("T")[0][:-6])
+
+
 @given(INTS)
 def test_duration_reads_nanoseconds(nanos: int) -> None:
     assert conversions.parse_duration(f"{nanos}ns") == Duration(nanos)

@@ -109,7 +109,7 @@ def fraction(part: int, unit: int = SECOND) -> str:
 
 
 class Civil(NamedTuple):
-    """A date and time of day. ``year`` may be 0 or 10000, which datetime does not support."""
+    """A date and time of day. ``year`` may be any number, unlike that of a datetime."""
 
     year: int
     moment: datetime
@@ -117,7 +117,8 @@ class Civil(NamedTuple):
 
     def text(self, separator: str) -> str:
         """Return date and time up to the fraction of a second."""
-        return f"{self.year:04d}{self.moment:-%m-%d{separator}%H:%M:%S}{fraction(self.nanosecond)}"
+        sign = "-" if self.year < 0 else ""
+        return f"{sign}{abs(self.year):04d}{self.moment:-%m-%d{separator}%H:%M:%S}{fraction(self.nanosecond)}"
 
 
 def civil(time: Timestamp, offset: int) -> Civil:

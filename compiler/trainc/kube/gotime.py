@@ -62,9 +62,10 @@ def day_number(year: int, month: int, day: int) -> int | None:
 
 
 def calendar(seconds: int) -> tuple[int, datetime]:
-    """Return the year, which may be -1, 0 or 10000 unlike that of a datetime, and the date and time."""
-    cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
-    moment = EPOCH + timedelta(days=cycles * _CYCLE_DAYS, seconds=seconds)
+    """Return the year, which unlike that of a datetime may be any number, and the date and time."""
+    # A message of CEL may have any seconds of 64 bits: years up to 292,277,026,596.
+    cycles = 0 if MIN_SECONDS <= seconds <= MAX_SECONDS else -((seconds - MIN_SECONDS) // (_CYCLE_DAYS * DAY))
+    moment = EPOCH + timedelta(seconds=seconds + cycles * _CYCLE_DAYS * DAY)
     return moment.year - cycles * _CYCLE_YEARS, moment
 
 
