@@ -185,6 +185,17 @@ def test_a_file_of_a_wrong_name_is_seen_in_every_format(repository: Path) -> Non
         assert "images.lock.yml:1:1: error[TC011]: " in run(*command, status=1).output
 
 
+@pytest.mark.parametrize("name", ["policies/four.ymal", "jobs/a/four.ymal"])
+def test_a_file_that_is_not_read_is_seen_in_every_style(repository: Path, name: str) -> None:
+    put(repository, "policies/README.md", "")
+    pause()
+    run("render", "--fail-on", "warning")
+    put(repository, name, "x")
+    run("render")
+    for command in (["render"], ["render", "--check"]):
+        assert "warning[TC011]" in run(*command, "--fail-on", "warning", status=1).output
+
+
 def test_notes_on_files_of_others_are_told_every_time(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(repository, "out/prod/README.md", "mine\n")
     pause()

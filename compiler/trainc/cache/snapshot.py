@@ -66,12 +66,16 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     changed: tuple[str, ...] = ()
 
     def is_of_same_files(self, other: Snapshot) -> bool:
-        """Return whether two complete snapshots have the same folders and surroundings, and files of the same bytes."""
+        """Return whether two complete snapshots have the same names and surroundings, and files of the same bytes."""
         if self.files.keys() != other.files.keys() or self.folders.keys() != other.folders.keys():
             return False
-        if self.around != other.around:
+        if self.around != other.around or self._others() != other._others():
             return False
         return all(look.digest == other.files[name].digest for name, look in self.files.items())
+
+    def _others(self) -> tuple[frozenset[str], ...]:
+        """Return the names besides those of files and folders; a folder may list its entries in another order."""
+        return tuple(map(frozenset, (self.ignored, self.empty, self.missing, self.parents, self.tops)))
 
 
 def surroundings(root: Path) -> tuple[str, ...]:
