@@ -196,6 +196,19 @@ def test_a_file_that_is_not_read_is_seen_in_every_style(repository: Path, name: 
         assert "warning[TC011]" in run(*command, "--fail-on", "warning", status=1).output
 
 
+def test_a_project_without_jobs_is_named_from_where_the_user_is(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in repository.glob("jobs/a/*.yaml"):
+        path.unlink()
+    pause()
+    assert "trainc compiles YAML and JSON files" in run("render").output
+    monkeypatch.chdir(repository / "jobs")
+    assert "the project is .., the nearest folder" in run("render").output
+    monkeypatch.chdir(repository)
+    assert "trainc compiles YAML and JSON files" in run("render").output
+
+
 def test_notes_on_files_of_others_are_told_every_time(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(repository, "out/prod/README.md", "mine\n")
     pause()

@@ -154,6 +154,8 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
     if used_cache is not None and request.is_whole:
         used_cache.save_jobs()
         texts = {} if report is None or status != CLEAN else {style: tuple(report)}
+        if any(each.code == "TC014" for each in planned.findings):
+            texts = {}  # its hint depends on the working directory; without jobs there is little to do again
         about = (
             document for each in planned.findings for document in (each.document, *(r.document for r in each.related))
         )
