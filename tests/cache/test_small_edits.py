@@ -226,3 +226,18 @@ def test_a_namespace_that_only_a_job_names(repository: Path) -> None:
     put(repository, "jobs/a/one.yaml", text.replace("NAME", "other"))
     pause()
     run("render", "--fail-on", "warning")
+
+
+@pytest.mark.parametrize("text", ["status: {namespace: other}\n", "metadata.NAME"])
+def test_a_namespace_outside_of_a_spec(repository: Path, text: str) -> None:
+    """A job that no environment includes is not compiled, and may still name a namespace."""
+    job = JOB.format(name="one", runtime="plain")
+    if text == "metadata.NAME":
+        job, text = job.replace("{name: one}", "{name: one, more: {namespace: other}}"), ""
+    put(repository, "trainc.yaml", "environments:\n  prod: {namespaces: {other: others}, jobs: [a/t*]}\n")
+    put(repository, "jobs/a/one.yaml", job + text)
+    pause()
+    run("render", "--fail-on", "warning")
+    put(repository, "runtimes/plain.yaml", RUNTIME.format(name="plain", image="example.com/img:2"))
+    pause()
+    run("render", "--fail-on", "warning")

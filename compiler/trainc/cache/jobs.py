@@ -72,7 +72,7 @@ class JobFile(msgspec.Struct, gc=False):
         documents = tuple(documents)
         jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (TRAINER_API, TRAINJOB)]
         must_be_read = has_findings or not documents or len(jobs) < len(documents) or WORD in source.decoded()
-        must_be_read = must_be_read or any(has_names(d.data.get("spec")) for d in jobs)
+        must_be_read = must_be_read or any(has_names(d.data) for d in jobs)
         stored = {
             d.index: StoredDocument(as_object(d.data["metadata"]), get(d.data, "spec", "runtimeRef")) for d in jobs
         }

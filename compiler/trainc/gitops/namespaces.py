@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, paths, put, replaced
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, paths, put, replaced
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import with_pods
 from trainc.inputs.settings import renamed_to
@@ -72,10 +72,12 @@ def _changed(value: Json, path: Path, change: Callable[[Json], Json]) -> Json:
     return value if part is None else replaced(value, path, change(part))
 
 
-def has_names(spec: Json) -> bool:
-    """Return whether ``names_in`` finds a namespace in the spec of a TrainJob; hardly any has one of the words."""
-    text = repr(spec)
-    return any(word in text for word in ("namespace", _LABEL, *_ACCOUNTS)) and any(names_in({"spec": spec}))
+def has_names(job: JsonObject) -> bool:
+    """Return whether ``names_in`` finds a namespace in a TrainJob besides its own; hardly any has one of the words."""
+    metadata = {key: value for key, value in as_object(job["metadata"]).items() if key != "namespace"}
+    rest: JsonObject = {**job, "metadata": metadata}
+    text = repr(rest)
+    return any(word in text for word in ("namespace", _LABEL, *_ACCOUNTS)) and any(names_in(rest))
 
 
 def names_in(document: JsonObject) -> Iterator[str]:
