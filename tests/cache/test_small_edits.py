@@ -241,3 +241,12 @@ def test_a_namespace_outside_of_a_spec(repository: Path, text: str) -> None:
     put(repository, "runtimes/plain.yaml", RUNTIME.format(name="plain", image="example.com/img:2"))
     pause()
     run("render", "--fail-on", "warning")
+
+
+def test_a_secret_in_the_name_of_a_job_that_is_not_read(repository: Path) -> None:
+    text = JOB.format(name="supersecretvalue", runtime="plain")
+    text = text.replace("numNodes: 1", "env: [{name: PASSWORD, value: supersecretvalue}]")
+    put_all(repository, {"jobs/a/x.yaml": text, "jobs/a/y.yaml": text})
+    told = [run("render", status=1).output for _ in range(2)]
+    assert "duplicate TrainJob a/***" in told[0]
+    assert told[1] == told[0]

@@ -19,6 +19,7 @@ from trainc.cache.store import Store
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load
 from trainc.findings import Finding, has_errors
+from trainc.findings.reporting import rewritten
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Loaded
 from trainc.pipeline.content import Changed, Content, Digest, Job, digest_of
@@ -135,8 +136,7 @@ class RunCache(Uncached):
         found = []
         for finding in findings:
             if is_stub(finding.document) or any(is_stub(other.document) for other in finding.related):
-                related = tuple(replace(other, document=self.whole(other.document)) for other in finding.related)
-                found.append(replace(finding, document=self.whole(finding.document), related=related))
+                found.append(rewritten(finding, self.whole))
             else:
                 found.append(finding)
         return tuple(found)

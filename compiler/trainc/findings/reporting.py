@@ -75,6 +75,26 @@ def report(
     )
 
 
+def rewritten(finding: Finding, whole: Callable[[Document], Document]) -> Finding:
+    """Return a finding with whole documents, whose secrets are masked as well.
+
+    Each of its documents may have had only a part of its data.
+    """
+    return report(
+        finding.code,
+        whole(finding.document),
+        finding.path,
+        finding.message,
+        severity=finding.severity,
+        found=finding.found,
+        expected=finding.expected,
+        hint=finding.hint,
+        related=tuple(replace(other, document=whole(other.document)) for other in finding.related),
+        stage=finding.stage,
+        upstream=finding.upstream,
+    )
+
+
 def _short(value: str | None) -> str | None:
     return value if value is None or len(value) <= VALUE_WIDTH else value[: VALUE_WIDTH - len(ELLIPSIS)] + ELLIPSIS
 
