@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import pytest
 from growing_projects import config, ruled, things
-from growing_texts import Input, hosts, one
+from growing_texts import Input, hosts, one, trained
 from growth import measure
 
 from effort import some
 from gitrepo import commit, needs_git
 from trainc import Options, Source, compile
-from trainc.admission import native, rules
+from trainc.admission import failure_patterns, native, rules
 from trainc.cache import store
 from trainc.cache.store import Store
 from trainc.cel import codegen, composition, parser, work
@@ -111,6 +111,14 @@ def patterns(work: int) -> Input:
     return things(f"properties: {{spec: {spec}}}", f"spec: {json.dumps(texts)}")
 
 
+def failing(instructions: int) -> Input:
+    """Return a job with a runtime whose failure policy has two patterns, of so many instructions together."""
+    large, rest = divmod(instructions - 4, 1000)
+    rules = [{"name": "a", "action": "FailJobSet", "onJobFailureMessagePatterns": ["x{1000}" * large, "x" * rest]}]
+    policy = json.dumps({"rules": rules})
+    return text(trained().replace("{spec: {replicatedJobs", f"{{spec: {{failurePolicy: {policy}, replicatedJobs", 1))
+
+
 def jsonl(size: int) -> Input:
     line = '{"env": "dyn", "expr": "true", "id": ""}'
     return Input(command=("cel", "--jsonl"), text=line.replace('""', f'"{"x" * (size - len(line))}"'))
@@ -171,6 +179,7 @@ LIMITS = {
     "cost of all CEL expressions of a policy for an object": Limit(composition.MOST),
     "work of a CEL expression that its cost does not show": Limit(work.BUDGET),
     "work of the patterns of a CRD for an object": Limit(formats.MOST_WORK, patterns),
+    "instructions of the patterns in the failure policy of a JobSet": Limit(failure_patterns.MOST, failing),
     "evaluations of the rules of a CRD for an object": Limit(rules.MOST_WORK),
     "bytes of a line of `trainc cel --jsonl`": Limit(files.LIMIT, jsonl, 2),
     "environments in trainc.yaml": Limit(

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from trainc.admission.crd import UNCHECKED
+from trainc.admission.failure_patterns import excess
 from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.admission.native import CLAIM_DEFAULTS, oversized
 from trainc.basics.jsonvalues import Json, as_object, dotted, get
 from trainc.checks import check_objects
 from trainc.checks.jobs import NUM_NODES, check_jobs
 from trainc.findings import Finding, report
-from trainc.findings.reporting import Fault
+from trainc.findings.reporting import Fault, report_fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
 from trainc.gitops.pods import claim_templates
@@ -73,15 +74,18 @@ def _build(model: Model, stops: Stops) -> tuple[Objects, list[Finding]]:
 
 
 def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield the finding on an object that is too large for the API server; upstream's controller retries forever."""
-    if (refused := oversized(obj.data)) is None or (model.options.faithful and not refused.upstream):
+    """Yield the finding on an object that is too large for the API server; upstream's controller retries forever.
+
+    So is a JobSet whose patterns keep JobSet's controller busy.
+    """
+    refused = oversized(obj.data) or (excess(obj.data) if obj.kind == "JobSet" else None)
+    if refused is None or (model.options.faithful and not refused.upstream):
         return
+    (document, where), hint = source_of(model, obj, refused.path), refused.hint
     if obj.kind == "ConfigMap" and get(model.job.data, *NUM_NODES) is not None:
         document, where, hint = model.job, NUM_NODES, "reduce numNodes: the ConfigMap lists every node"
-    else:
-        (document, where), hint = source_of(model, obj, refused.path), None
-    message = f"{obj.name}: {refused.message}"
-    yield report(refused.code, document, where, message, severity=model.severity, hint=hint, upstream=refused.upstream)
+    refused = replace(refused, message=f"{obj.name}: {refused.message}", hint=hint)
+    yield report_fault(refused, document, where, severity=model.severity)
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
