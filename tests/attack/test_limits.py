@@ -113,7 +113,7 @@ def patterns(work: int) -> Input:
 
 def failing(instructions: int) -> Input:
     """Return a job with a runtime whose failure policy has two patterns, of so many instructions together."""
-    large, rest = divmod(instructions - 4, 1000)
+    large, rest = divmod(instructions - 6, 1000)
     rules = [{"name": "a", "action": "FailJobSet", "onJobFailureMessagePatterns": ["x{1000}" * large, "x" * rest]}]
     policy = json.dumps({"rules": rules})
     return text(trained().replace("{spec: {replicatedJobs", f"{{spec: {{failurePolicy: {policy}, replicatedJobs", 1))

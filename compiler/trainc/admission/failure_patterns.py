@@ -30,6 +30,7 @@ _TOKEN = lazy(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)
     | (?P<property>\\[pP](?:\{[^}]*\}?|.))
     | (?P<set>\[\^?\]?(?:\[:\^?[a-z]+:\]|\\.|[^\]\\])*+(?:\]|\\?\Z))
+    | (?P<flags>\(\?[A-Za-z-]+\))
     | (?P<opening>\((?:\?(?:P?<[^>]*>?|[A-Za-z-]*:?))?)
     | (?P<closing>\))
     | (?P<repeat>[*+?]|\{(?P<least>[0-9]{1,4})(?P<comma>,(?P<most>[0-9]{0,4}))?\})\??
@@ -77,19 +78,19 @@ def instructions(pattern: str) -> int:
         if token["repeat"]:
             last = min(_repeated(token.groupdict(), last), _ENOUGH)
         elif kind == "closing":
-            last += 2 + (before.pop() if len(before) > 1 else 0)
+            last += 3 + (before.pop() if len(before) > 1 else 0)
         elif kind == "opening":
             before[-1] += last
             before.append(0)
             last = 0
-        elif kind != "quoted" or token["quoted"]:
+        elif kind != "flags" and token["quoted"] != "":  # a repetition behind these is one of what is before them
             before[-1] += last
             last = 1 + (token[0] == "|")  # the alternative after it may be empty, which is one, too
             if kind == "quoted":
                 before[-1] += len(token["quoted"]) - 1
             elif kind in ("set", "property"):
                 last += _class_size(token[0], folds=folds)
-    return sum(before) + last + 2
+    return sum(before) + last + 3
 
 
 def _repeated(token: Mapping[str, str | None], size: int) -> int:
