@@ -111,10 +111,11 @@ def patterns(work: int) -> Input:
     return things(f"properties: {{spec: {spec}}}", f"spec: {json.dumps(texts)}")
 
 
-def failing(instructions: int) -> Input:
-    """Return a job with a runtime whose failure policy has two patterns, of so many instructions together."""
-    large, rest = divmod(instructions - 6, 1000)
-    rules = [{"name": "a", "action": "FailJobSet", "onJobFailureMessagePatterns": ["x{1000}" * large, "x" * rest]}]
+def failing(size: int) -> Input:
+    """Return a job with a runtime whose failure policy has two patterns, of such a size together."""
+    large, rest = divmod(size, 7000)  # x{1000} has seven characters
+    texts = ["x{1000}" * large, "x" * rest]
+    rules = [{"name": "a", "action": "FailJobSet", "onJobFailureMessagePatterns": texts}]
     policy = json.dumps({"rules": rules})
     return text(trained().replace("{spec: {replicatedJobs", f"{{spec: {{failurePolicy: {policy}, replicatedJobs", 1))
 
@@ -179,7 +180,9 @@ LIMITS = {
     "cost of all CEL expressions of a policy for an object": Limit(composition.MOST),
     "work of a CEL expression that its cost does not show": Limit(work.BUDGET),
     "work of the patterns of a CRD for an object": Limit(formats.MOST_WORK, patterns),
-    "instructions of the patterns in the failure policy of a JobSet": Limit(failure_patterns.MOST, failing),
+    "characters of the patterns in the failure policy of a JobSet, times their repetitions": Limit(
+        failure_patterns.MOST, failing
+    ),
     "evaluations of the rules of a CRD for an object": Limit(rules.MOST_WORK),
     "bytes of a line of `trainc cel --jsonl`": Limit(files.LIMIT, jsonl, 2),
     "environments in trainc.yaml": Limit(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trainc.admission.failure_patterns import MOST, excess, instructions
+from trainc.admission.failure_patterns import MOST, excess, size
 
-PATTERNS = {
+INSTRUCTIONS = {
     # By syntax.Compile of Go 1.26. RE2 makes only a few of the first three.
     r"\b{1000}" * 300: 300_002,
     f"(?:{'x*' * 500}){{1000}}": 1_000_002,
@@ -24,27 +24,30 @@ PATTERNS = {
 }
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_no_pattern_is_larger_for_go(pattern: str) -> None:
-    assert PATTERNS[pattern] <= instructions(pattern) <= 3 * PATTERNS[pattern]
+@pytest.mark.parametrize("pattern", INSTRUCTIONS)
+def test_go_has_at_most_twice_as_many_instructions(pattern: str) -> None:
+    assert INSTRUCTIONS[pattern] <= 2 * size(pattern) + 2
 
 
-@pytest.mark.parametrize("pattern", [r"\pL" * 2000, r"[\pL\p{Greek}]" * 1000, "(?i)" + "[B-\U0001e942]" * 10])
+@pytest.mark.parametrize("pattern", [r"\pL" * 2000, r"[\pL\p{Greek}]" * 1000, "(?i)" + "[B-\U0001e942]" * 50])
 def test_what_takes_long_to_parse_counts(pattern: str) -> None:
-    assert instructions(pattern) >= MOST
+    assert size(pattern) >= MOST
 
 
 @pytest.mark.parametrize(
     "pattern",
-    ["out of memory", "(?i)cuda error: [a-z ]+", "^exit code (1[0-9]{2}|2[0-9]{2})$", "(", "[", "\\", "{,5}"],
+    [
+        *("out of memory", "(?i)cuda error: [a-z ]+", "^exit code (1[0-9]{2}|2[0-9]{2})$", "(", "[", "\\", "{,5}", ""),
+        *("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "(?i)nccl|cuda|xid [0-9]+", "x{0}", "x{3,}"),
+    ],
 )
 def test_usual_patterns_are_small(pattern: str) -> None:
-    assert instructions(pattern) < 700
+    assert size(pattern) < MOST // 5
 
 
-@pytest.mark.parametrize("part", ["(", "[", "\\Q", "{1", "(?P<", "\\p{", "((x{1000}){1000}){1000}", "(?i[", "[[:", "["])
+@pytest.mark.parametrize("part", ["(", "[", "{1", "((x{1000}){1000}){1000}", "(?i[", "(?"])
 def test_the_size_is_found_in_linear_time(part: str) -> None:
-    instructions(part * (300_000 // len(part)))
+    size(part * (300_000 // len(part)))
 
 
 def test_the_patterns_of_all_rules_count_together() -> None:
@@ -52,9 +55,9 @@ def test_the_patterns_of_all_rules_count_together() -> None:
         fault = excess({"spec": {"failurePolicy": {"rules": list(rules)}}})
         return None if fault is None else fault.path[2:]
 
-    half = {"onJobFailureMessagePatterns": ["x{1000}" * 49]}
+    half = {"onJobFailureMessagePatterns": ["x{1000}" * 7]}
     assert found(half) is None
-    larger = {"onJobFailureMessagePatterns": [1, "x{1000}" * 51]}
+    larger = {"onJobFailureMessagePatterns": [1, "x{1000}" * 8]}
     assert found(half, {}, larger) == ("rules", 2, "onJobFailureMessagePatterns", 1)
     assert found(1, {"onJobFailureMessagePatterns": 1}) is None
     assert excess({"spec": 1}) is None
