@@ -37,9 +37,9 @@ COMMANDS = (
     ("report", "-o", "-"),
     ("render",),
 )
-FOLLOWING = ("stat", "listdir", "scandir", "access", "chdir")
+FOLLOWING = ("stat", "listdir", "scandir", "access", "chdir", "chmod", "utime")
 """The functions of ``os`` that ask where the last part of a path leads; others ask only about the parts before."""
-OTHERS = ("lstat", "readlink", "unlink", "rename", "mkdir", "rmdir")
+OTHERS = ("lstat", "readlink", "unlink", "rename", "replace", "mkdir", "rmdir")
 
 
 class Entry:
@@ -58,6 +58,11 @@ class Entry:
         if follow_symlinks:
             self._ask(self._entry.path)
         return bool(getattr(self._entry, name)(follow_symlinks=follow_symlinks))
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        if follow_symlinks:
+            self._ask(self._entry.path)
+        return self._entry.stat(follow_symlinks=follow_symlinks)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
         return self._kind("is_dir", follow_symlinks)
@@ -161,6 +166,8 @@ def test_nothing_asks_where_a_link_leads(
     for command in (*COMMANDS, *of_a_path):
         known(*command)
         assert (command, followed) == (command, [])
+    assert path.exists()
+    assert followed == [place], "what asks is seen"
 
 
 def test_a_link_that_is_called_as_a_folder_of_inputs_is_reported(repository: Path, run: Run) -> None:

@@ -38,6 +38,8 @@ def test_what_takes_long_to_parse_counts(pattern: str) -> None:
     "pattern",
     [
         *("out of memory", "(?i)cuda error: [a-z ]+", "^exit code (1[0-9]{2}|2[0-9]{2})$", "(", "[", "\\", "{,5}", ""),
+        "pod ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}) failed",
+        "(?i)(cuda error|xid [0-9]+): (out of memory|device-side assert|uncorrectable ecc error|fell off the bus)",
         *("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "(?i)nccl|cuda|xid [0-9]+", "x{0}", "x{3,}"),
     ],
 )

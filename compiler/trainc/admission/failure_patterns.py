@@ -20,14 +20,15 @@ MOST: Final = 100_000
 _MOST_REPEATED: Final = 1000
 """How often Go repeats something at most, also by repetitions in each other."""
 
-_UNICODE: Final = 50
+_UNICODE: Final = 100
 """How many characters take as long as a class such as ``\\pL``."""
 
-_FOLDED: Final = 500
-"""The same for a range where upper and lower case count as equal, by its three characters."""
+_FOLDED: Final = 2_500
+"""The same for a wide range where upper and lower case count as equal."""
 
-_REPETITION = lazy(r"\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}")
+_REPETITION = lazy(r"(\)|\\E)?\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}")
 _IGNORES_CASE = lazy(r"\(\?[A-Za-z]*i")
+_WIDE_RANGE = lazy(r"-(?:\\|[^\x00-\x7f])")
 
 
 def excess(jobset: JsonObject) -> Fault | None:
@@ -38,8 +39,8 @@ def excess(jobset: JsonObject) -> Fault | None:
     sizes = {path: size(pattern) for path, pattern in _patterns(jobset)}
     if (total := sum(sizes.values())) <= MOST:
         return None
-    message = f"the patterns of the failure policy have {total:,} characters, times their repetitions"
-    hint = "write the patterns with smaller repetitions"
+    message = f"the patterns of the failure policy count as {total:,} characters"
+    hint = "write shorter patterns, with smaller repetitions and without \\p"
     where = max(sizes, key=lambda path: sizes[path])
     return Fault("TC012", where, message, expected=f"at most {MOST:,} for all patterns together", hint=hint)
 
@@ -55,10 +56,13 @@ def _patterns(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
 def size(pattern: str) -> int:
     """Return the characters of a pattern, times its repetitions; what takes long to parse counts more.
 
-    Go's regexp has at most twice as many instructions, and two. Repetitions multiply only in groups.
+    Go's regexp has at most twice as many instructions, and two.
     """
-    numbers = [int(most or least) for least, most in _REPETITION.findall(pattern)] or [1]
-    repeated = min(prod(filter(None, numbers)), _MOST_REPEATED) if "(" in pattern else max(numbers)
-    unicode = _UNICODE if "\\p" in pattern.lower() else 1
-    folded = _FOLDED if "-" in pattern and _IGNORES_CASE.search(pattern) else 1
-    return len(pattern) * max(repeated, 1) * unicode * folded
+    inner, outer = [1], [1]  # outer: behind a group, or behind what is empty, such as (?i) and \\Q\\E
+    for behind, least, most in _REPETITION.findall(pattern):
+        (outer if behind else inner).append(int(most or least) or 1)
+    repeated = min(max(inner) * prod(outer), _MOST_REPEATED)
+    slow = _UNICODE * pattern.lower().count("\\p")
+    if _IGNORES_CASE.search(pattern):
+        slow += _FOLDED * len(_WIDE_RANGE.findall(pattern))
+    return (len(pattern) + slow) * repeated

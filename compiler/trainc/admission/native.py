@@ -83,8 +83,9 @@ def oversized(data: JsonObject) -> Fault | None:
         message = f"the JobSet has {size:,} bytes as JSON; etcd stores at most {STORED_LIMIT:,} (1.5 MiB)"
         return Fault(_TOO_LARGE, _largest(data), message, "etcdserver: request is too large")
     if size > QUOTED_LIMIT:
-        most = f"the most that Argo CD can store if a server quotes it are {QUOTED_LIMIT:,} (512 KiB)"
-        return Fault(_TOO_LARGE, _largest(data), f"the JobSet has {size:,} bytes as JSON; {most}")
+        message = f"the JobSet has {size:,} bytes as JSON, more than {QUOTED_LIMIT:,} (512 KiB)"
+        effect = "it may stop Argo CD, or not fit into etcd with its status"
+        return Fault(_TOO_LARGE, _largest(data), f"{message}: {effect}")
     if size > SMALL_TEXT and excess(data) is not None:
         return Fault(_TOO_LARGE, _largest(data), f"the JobSet has more than {MAX_NODES:,} keys and items")
     if kind != "ConfigMap" or data.get("apiVersion") != "v1":

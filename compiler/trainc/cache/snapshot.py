@@ -81,7 +81,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 def surroundings(root: Path) -> tuple[str, ...]:
     """Return what reports depend on besides files and folders.
 
-    That are files that are not read, the place in git, and its attributes: in the folders from the project up to the
+    These are files that are not read, the place in git, and its attributes: in the folders from the project up to the
     top of the repository, since files in out/ count by themselves.
     """
     home = root.resolve()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from trainc.admission.native import STORED_LIMIT
+from trainc.admission.native import QUOTED_LIMIT
 from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Old
 from trainc.migrate.hosts import ROLES, check_names, with_new_names
@@ -80,7 +80,7 @@ def host(job: str, index: int | str, replica: int | str = 0) -> str:
     return f"$({JOBSET_NAME})-{job}-{replica}-{index}.$({JOBSET_NAME})"
 
 
-MOST_HOSTS: Final = STORED_LIMIT // len(host("", 0))
+MOST_HOSTS: Final = QUOTED_LIMIT // len(host("", 0))
 """The most hosts that the variables of a JobSet can hold in all."""
 
 

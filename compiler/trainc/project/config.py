@@ -276,7 +276,7 @@ def _unusable(folder: str) -> str | None:
     for step, name in steps:
         if name in _HIDDEN:
             return f"{step}/ belongs to git or GitHub"
-    if len(steps) > DEEPEST:
+    if len(steps) >= DEEPEST:  # with argocd-cm/ in it
         return TOO_DEEP
     return f"{steps[0][0]}/ is reserved" if steps[0][1] in _RESERVED else None
 
