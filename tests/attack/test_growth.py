@@ -260,7 +260,7 @@ def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: s
         assert run.status in (0, 1), run
         return run.seconds
 
-    assert is_linear(seconds, 2000)
+    assert is_linear(seconds, 800)  # the JobSet may have 512 KiB
 
 
 @pytest.mark.parametrize(

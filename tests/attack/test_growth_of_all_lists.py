@@ -43,7 +43,7 @@ OMITTED: Final = {
 SINGLE: Final = frozenset(("replicatedJobs", "runtimePatches"))
 """Lists of one item, since each has many lists."""
 
-TEXTS: Final = {"expression": "true", "operator": "Exists", "finalizers": "example.com/n{}"}
+TEXTS: Final = {"expression": "true", "operator": "Exists", "finalizers": "orphan"}
 WARNINGS: Final = {f"TC{code}": "warning" for code in (803, 805, 806, 807, 808, 809, 810, 811)}
 """What only a Job or pod would refuse, so that all else runs as well."""
 

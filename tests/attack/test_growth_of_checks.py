@@ -76,11 +76,11 @@ def initializer(image: str, name: str = "dataset-initializer") -> JsonObject:
 ROLES: dict[str, tuple[int, Callable[[int], list[Json]]]] = {
     "parts of a variable's name": (1000, lambda n: [mounted("$(" + "_PORT" * n + "\n)")]),
     "exit codes": (6000, lambda n: [codes(n)]),
-    "label keys": (8000, lambda n: [affine(n)]),
+    "label keys": (3000, lambda n: [affine(n)]),
     "brackets in an image": (15_000, lambda n: [contained({"image": "%(" * n})]),
     "resources of sidecars": (800, lambda n: [sidecars(n)]),
     "sysctls": (
-        8000,
+        3000,
         lambda n: [role({"securityContext": {"sysctls": [{"name": f"net.a{i}", "value": "1"} for i in range(n)]}})],
     ),
     "initializers without an address": (

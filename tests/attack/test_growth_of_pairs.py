@@ -162,7 +162,7 @@ PAIRS: dict[str, tuple[int, Callable[[int], str]]] = {
     ),
     "claims without a mount": (40, lambda n: with_claims(n, trained(roles=plain_roles(n)))),
     "containers that variables name": (
-        2000,
+        800,
         lambda n: trained(
             filled(CONTAINER, NAME="node", FIELDS=f"env: [{numbered(OF_CONTAINER, n)}]")
             + numbered(", {name: cNUMBER, image: 'a:1'}", n, "")
