@@ -81,11 +81,12 @@ def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
     refused = oversized(obj.data) or (excess(obj.data) if obj.kind == "JobSet" else None)
     if refused is None or (model.options.faithful and not refused.upstream):
         return
+    refused = replace(refused, message=f"{obj.name}: {refused.message}")
     if obj.kind == "ConfigMap" and get(model.job.data, *NUM_NODES) is not None:
-        document, where, hint = model.job, NUM_NODES, "reduce numNodes: the ConfigMap lists every node"
+        document, where = model.job, NUM_NODES
+        refused = replace(refused, hint="reduce numNodes: the ConfigMap lists every node")
     else:
-        (document, where), hint = source_of(model, obj, refused.path), refused.hint
-    refused = replace(refused, message=f"{obj.name}: {refused.message}", hint=hint)
+        document, where = source_of(model, obj, refused.path)
     yield report_fault(refused, document, where, severity=model.severity)
 
 
