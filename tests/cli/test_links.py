@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from small import Run, job
 
+from effort import some
 from folders import put
 from gitrepo import commit, needs_git
 
@@ -138,10 +139,10 @@ def followed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.fixture(params=[False, True], ids=["cold", "warm"])
+@pytest.fixture(params=some(["warm", "cold"], 2))
 def known(request: pytest.FixtureRequest, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run trainc, with what earlier runs stored if it is warm."""
-    monkeypatch.setenv("TRAINC_CACHE_DIR", os.fspath(tmp_path / "cache") if request.param else "")
+    monkeypatch.setenv("TRAINC_CACHE_DIR", os.fspath(tmp_path / "cache") if request.param == "warm" else "")
     return run
 
 
