@@ -23,7 +23,7 @@ from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Packed, Source
 from trainc.kube.gotypes import JOB_SET, GoDecodeError, decode
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
-from trainc.schema import Resource, admit
+from trainc.schema import Admitted, Resource, Violation, admit
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
 BROKEN = "TC018"
@@ -279,15 +279,13 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     """
     given = standard(old.data)
     result = admit(resource, given)
-    violations = result.violations
     try:
         # JobSet's webhook comes before what only a value refuses, such as a label.
-        if created and not any(violation.decode or violation.blocking for violation in violations):
+        if created and _refusal(result) is None:
             result = admit(resource, default(result.data))
-            violations = result.violations
-        elif old.data["kind"] == TRAINJOB and not violations:
+        elif old.data["kind"] == TRAINJOB and not result.violations:
             return rewritten(result.data)
-        wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
+        wrong = _refusal(result)
         if created and wrong is None:
             decode(result.data, JOB_SET)
     except GoDecodeError as error:
@@ -297,6 +295,11 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     # With the MPI implementation that ``standard`` replaced.
     extended = given is not old.data
     return put(result.data, IMPLEMENTATION_PATH, get(old.data, *IMPLEMENTATION_PATH)) if extended else result.data
+
+
+def _refusal(result: Admitted) -> Violation | None:
+    """Return the first violation after which a server looks no further."""
+    return next((each for each in result.violations if each.decode or each.blocking), None)
 
 
 def broken(old: Document, path: Path, message: str) -> Finding:

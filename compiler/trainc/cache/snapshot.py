@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
 from trainc.project.files import read_regular
-from trainc.project.links import top_of
+from trainc.project.links import top_of, up_to_top
 from trainc.project.missing import is_submodule, submodules
 from trainc.project.names import INPUTS, SETTINGS, all_parents, is_input, may_have_inputs
 from trainc.project.read import not_read
@@ -86,9 +86,8 @@ def surroundings(root: Path) -> tuple[str, ...]:
     """
     home = root.resolve()
     top = top_of(home)
-    above = [] if top is None else [folder for folder in (home, *home.parents) if folder.is_relative_to(top)]
     place = "" if top is None else ascii(os.fspath(home.relative_to(top)))
-    found = (f"{folder}/.gitattributes" for folder in above)
+    found = (f"{folder}/.gitattributes" for folder in up_to_top(home, top))
     attributes = (f"{path}: {stamp(path) and _digest_in(path)!r}" for path in found if os.path.lexists(path))
     return (place, *not_read(root), *attributes)
 

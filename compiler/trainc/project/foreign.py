@@ -25,7 +25,7 @@ from trainc.findings.display import counted
 from trainc.inputs.settings import Settings, read_settings
 from trainc.project.config import UNMANAGED
 from trainc.project.files import Kind, about
-from trainc.project.links import real_path, top_of
+from trainc.project.links import real_path, top_of, up_to_top
 from trainc.project.names import OUT, all_parents, is_output, is_placed, parents
 from trainc.project.write import Plan, is_temporary, ours_among
 
@@ -66,8 +66,7 @@ def _with_other_content(root: Path, own: Collection[str]) -> Iterator[Finding]:
     home, top = Path(real_path(root)), top_of(root)
     if not own or top is None:
         return
-    above = [os.fspath(folder) for folder in (home, *home.parents) if folder.is_relative_to(top)]
-    for folder in (*above, *(f"{home}/{name}" for name in sorted(all_parents(own)))):
+    for folder in (*map(os.fspath, up_to_top(home, top)), *(f"{home}/{name}" for name in sorted(all_parents(own)))):
         path = f"{folder}/{_ATTRIBUTES}"
         if os.path.islink(path) or (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))):
             yield about(os.path.relpath(path, home), "not a regular file, and git would read it")

@@ -47,6 +47,11 @@ def leads_out(root: str | Path, path: str | Path) -> bool:
     return not real.startswith(start) or GIT in real[len(start) :].lower().split(os.sep)
 
 
+def up_to_top(folder: Path, top: Path | None) -> list[Path]:
+    """Return a folder, given by its real path, and those above it up to the top of its git repository, if any."""
+    return [] if top is None else [each for each in (folder, *folder.parents) if each.is_relative_to(top)]
+
+
 def top_of(folder: Path) -> Path | None:
     """Return the real path of the top of the git repository that a folder is in, or None.
 
